@@ -1,0 +1,44 @@
+"""Wire models of agents."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from engram.wire import Id, Instant, Metadata, Name, ResponseModel, WireModel
+
+
+class AgentCreate(WireModel):
+    name: Name = Field(description="Unique in the tenant. An agent of that name is returned if there is one.")
+    metadata: Metadata = Field(default_factory=dict)
+    language: str = Field(
+        default="english", max_length=32, description="Language whose words are stemmed; 'none' stems nothing."
+    )
+
+
+class AgentUpdate(WireModel):
+    """Only what is named changes."""
+
+    name: Name | None = None
+    metadata: Metadata | None = None
+
+
+class Agent(ResponseModel):
+    id: Id
+    name: str
+    metadata: Metadata
+    language: str
+    created_at: Instant
+    updated_at: Instant
+
+
+class AgentPage(ResponseModel):
+    data: list[Agent]
+    next_cursor: str | None = Field(description="Pass as `cursor` for the next page; null on the last.")
+
+
+class AgentStats(ResponseModel):
+    agent_id: Id
+    memories: int = Field(description="Memories that are current.")
+    edges: int = Field(description="Stored edges; temporal and entity links are computed and not counted.")
+    entities: int
+    pending_links: int = Field(description="Memories whose links could not be made yet; they are retried.")

@@ -1,0 +1,79 @@
+"""Wire models of the memory graph."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field, model_validator
+
+from engram.wire import Id, Instant, Label, Note, ResponseModel, WireModel
+
+
+class RelationType(StrEnum):
+    entity_link = "entity_link"
+    causal = "causal"
+    temporal = "temporal"
+    thematic = "thematic"
+    contradicts = "contradicts"
+    supports = "supports"
+    derived_from = "derived_from"
+    supersedes = "supersedes"
+
+
+class Direction(StrEnum):
+    """How an edge runs, seen from the memory asked about; ``both`` where the relation has no direction."""
+
+    out = "out"
+    incoming = "in"
+    both = "both"
+
+
+class EdgeCreate(WireModel):
+    """Reads "source RELATION target". Writing it again keeps the greater weight."""
+
+    source_id: Id
+    target_id: Id
+    relation_type: RelationType
+    weight: float = Field(default=1.0, gt=0, le=1, allow_inf_nan=False)
+    label: Label | None = Field(default=None, description="A name of the writer's own, such as `depends_on`.")
+    reason: Note | None = None
+    valid_from: Instant | None = None
+    valid_until: Instant | None = None
+
+    @model_validator(mode="after")
+    def _sane(self) -> EdgeCreate:
+        if self.source_id == self.target_id:
+            raise ValueError("source_id and target_id must differ")
+        if self.valid_from and self.valid_until and self.valid_until <= self.valid_from:
+            raise ValueError("valid_until must be later than valid_from")
+        return self
+
+
+class Edge(ResponseModel):
+    """An edge, seen from the memory asked about. ``target_memory_id`` is the other end."""
+
+    relation_type: RelationType
+    source_memory_id: Id = Field(description="The memory asked about.")
+    target_memory_id: Id = Field(description="The other end.")
+    direction: Direction
+    weight: float = Field(description="(0, 1], walking from the memory asked about.")
+    decay_multiplier: float
+    origin: str = Field(description="thematic, temporal, entity, supersession, asserted, or llm:<model>.")
+    entity: str | None = Field(default=None, description="The shared entity of an entity_link.")
+    label: str | None = None
+    reason: str | None = None
+    valid_from: Instant | None = None
+    valid_until: Instant | None = None
+    recorded_at: Instant | None = None
+
+
+class EdgePage(ResponseModel):
+    data: list[Edge]
+    next_cursor: str | None
+
+
+class EdgeDeleted(ResponseModel):
+    source_id: Id
+    target_id: Id
+    relation_type: RelationType
+    invalidated_at: Instant

@@ -1,0 +1,59 @@
+"""Filters on metadata: ``{"field": value}`` or ``{"field": {"op": value, ...}}``, all of them ANDed.
+
+Pure: says what a filter means and refuses what has no meaning. ``memories/predicates.py`` turns it into SQL.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, JsonValue
+
+from engram.wire import storable_json
+
+OPERATORS = ("eq", "ne", "gt", "gte", "lt", "lte", "in", "exists", "contains")
+_ORDERED = ("gt", "gte", "lt", "lte")
+MAX_CONDITIONS = 32
+
+
+def conditions(metadata: dict[str, Any]) -> list[tuple[str, str, Any]]:
+    """The filter as ``(field, operator, value)`` triples, in a stable order.
+
+    Raises ValueError, naming the field, where an operator is unknown or its value cannot be meant.
+    """
+    found: list[tuple[str, str, Any]] = []
+    for field in sorted(metadata):
+        value = metadata[field]
+        if not isinstance(value, dict):
+            found.append((field, "eq", value))
+            continue
+        if not value:
+            raise ValueError(f"{field}: an empty object is not a condition; use {{'eq': {{}}}} to compare with it")
+        for operator in sorted(value):
+            found.append((field, operator, _checked(field, operator, value[operator])))
+    if len(found) > MAX_CONDITIONS:
+        raise ValueError(f"at most {MAX_CONDITIONS} conditions")
+    return found
+
+
+def _checked(field: str, operator: str, operand: Any) -> Any:
+    if operator not in OPERATORS:
+        raise ValueError(f"{field}: unknown operator {operator!r}; one of {', '.join(OPERATORS)}")
+    if operator == "in" and not isinstance(operand, list):
+        raise ValueError(f"{field}: 'in' takes a list")
+    if operator == "exists" and not isinstance(operand, bool):
+        raise ValueError(f"{field}: 'exists' takes true or false")
+    if operator in _ORDERED and (isinstance(operand, bool) or not isinstance(operand, str | int | float)):
+        raise ValueError(f"{field}: {operator!r} takes a number or a text")
+    if operator == "contains" and isinstance(operand, dict | list):
+        raise ValueError(f"{field}: 'contains' takes one value")
+    return operand
+
+
+def _checked_filter(metadata: dict[str, Any]) -> dict[str, Any]:
+    storable_json(metadata)
+    conditions(metadata)
+    return metadata
+
+
+MetadataFilter = Annotated[dict[str, JsonValue], Field(max_length=MAX_CONDITIONS), AfterValidator(_checked_filter)]

@@ -1,0 +1,157 @@
+"""Wire models of memories."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from engram.wire import (
+    Content,
+    Embedding,
+    Id,
+    Instant,
+    Label,
+    Metadata,
+    Name,
+    ResponseModel,
+    Unit,
+    WireModel,
+)
+
+MAX_BATCH = 1000
+MAX_TAGS = 64
+MAX_ENTITIES = 64
+
+
+class EntityRole(StrEnum):
+    """What a memory has to do with an entity: it is *about* a subject, and names a mention in passing."""
+
+    subject = "subject"
+    mention = "mention"
+
+
+class EntityRef(WireModel):
+    name: Name
+    role: EntityRole = EntityRole.mention
+
+
+class EntityMention(ResponseModel):
+    """An entity of a memory. ``recognized`` is true where its name was found in the text, not declared."""
+
+    name: str
+    role: EntityRole
+    recognized: bool = False
+
+
+class MemoryStatus(StrEnum):
+    current = "current"
+    superseded = "superseded"
+    deleted = "deleted"
+
+
+def _bare_names(value: Any) -> Any:
+    """A bare string is a mention."""
+    if isinstance(value, list | tuple):
+        return [{"name": item} if isinstance(item, str) else item for item in value]
+    return value
+
+
+Entities = Annotated[list[EntityRef], BeforeValidator(_bare_names), Field(max_length=MAX_ENTITIES)]
+Tags = Annotated[list[Label], Field(max_length=MAX_TAGS)]
+
+
+class MemoryItem(WireModel):
+    """A memory to be written."""
+
+    content: Content
+    user_id: Label | None = None
+    session_id: Label | None = None
+    tags: Tags = Field(default_factory=list)
+    metadata: Metadata = Field(default_factory=dict)
+    source: Label | None = None
+    confidence: Unit = 1.0
+    valid_from: Instant | None = Field(default=None, description="When it began to hold; default: now.")
+    valid_until: Instant | None = Field(default=None, description="When it ceased to hold (exclusive).")
+    entities: Entities = Field(
+        default_factory=list,
+        description="Names the memory is about (`subject`) or mentions. A bare string is a mention.",
+    )
+    embedding: Embedding | None = Field(
+        default=None, description="Used instead of computing one; must have the model's dimension."
+    )
+
+    @model_validator(mode="after")
+    def _window(self) -> MemoryItem:
+        if self.valid_from and self.valid_until and self.valid_until <= self.valid_from:
+            raise ValueError("valid_until must be later than valid_from")
+        return self
+
+
+class MemoryCreate(MemoryItem):
+    agent_id: Id
+
+
+class MemoryBatch(WireModel):
+    agent_id: Id
+    items: list[MemoryItem] = Field(min_length=1, max_length=MAX_BATCH)
+
+
+class Memory(ResponseModel):
+    id: Id
+    agent_id: Id
+    content: str
+    key: str | None = None
+    user_id: str | None
+    session_id: str | None
+    tags: list[str]
+    metadata: Metadata
+    source: str | None
+    confidence: float
+    valid_from: Instant
+    valid_until: Instant | None
+    recorded_at: Instant
+    updated_at: Instant
+    superseded_by: Id | None = None
+    status: MemoryStatus
+
+
+class MemoryDetail(Memory):
+    """One memory with the entities it names."""
+
+    entities: list[EntityMention]
+
+
+class MemoryCreated(MemoryDetail):
+    """``deduplicated``: the same memory stood already, and is returned. ``linked``: its links are made; where
+    false, linking failed, was recorded and will be tried again. ``chunks``: pieces the text was embedded in."""
+
+    deduplicated: bool
+    linked: bool
+    chunks: int = 1
+
+
+class BatchResult(ResponseModel):
+    """What became of one item of a batch, in the order given."""
+
+    id: Id
+    deduplicated: bool
+
+
+class BatchCreated(ResponseModel):
+    results: list[BatchResult]
+    created: int
+    deduplicated: int
+    linked: bool
+
+
+class MemoryPage(ResponseModel):
+    data: list[Memory]
+    next_cursor: str | None
+    total: int | None = Field(default=None, description="All that match; only where `include_total` was set.")
+
+
+class MemoryDeleted(ResponseModel):
+    id: Id
+    status: MemoryStatus

@@ -1,0 +1,112 @@
+"""Wire models of recall."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from engram.graph.schemas import Direction, RelationType
+from engram.memories.filters import MetadataFilter
+from engram.memories.schemas import Memory
+from engram.wire import Embedding, Id, Instant, Label, Query, ResponseModel, Unit, WireModel
+
+
+class TagFilter(WireModel):
+    """``any``: at least one of these; ``all``: every one of these. An empty ``any`` matches nothing."""
+
+    any: list[Label] | None = Field(default=None, max_length=64)
+    all: list[Label] | None = Field(default=None, max_length=64)
+
+
+def _bare_list(value: Any) -> Any:
+    """A bare list means ``any``."""
+    return {"any": list(value)} if isinstance(value, list | tuple) else value
+
+
+Tags = Annotated[TagFilter, BeforeValidator(_bare_list)]
+
+
+class RecallRequest(WireModel):
+    agent_id: Id
+    query: Query
+    top_k: int = Field(default=10, ge=1, le=200)
+    graph_weight: Unit = Field(default=0.4, description="0 ranks by vector alone, 1 by the graph alone.")
+    max_hops: int = Field(default=2, ge=0, le=5)
+    hop_penalty: float = Field(default=0.05, ge=0, lt=1, allow_inf_nan=False)
+    lexical: bool = Field(default=True, description="Whether words that query and memory share count.")
+    relation_types: list[RelationType] | None = Field(
+        default=None, description="Walk only these; an empty list walks none."
+    )
+    as_of: Instant | None = Field(default=None, description="Only what held at this instant.")
+    user_id: Label | None = None
+    session_id: Label | None = None
+    tags: Tags | None = None
+    metadata: MetadataFilter | None = None
+    valid_from: Instant | None = Field(default=None, description="Only memories that began at or after this.")
+    valid_until: Instant | None = Field(default=None, description="Only memories that began before this.")
+    min_score: Unit = 0.0
+    explain: bool = False
+    embedding: Embedding | None = Field(default=None, description="The query's embedding, if computed already.")
+
+    @model_validator(mode="after")
+    def _window(self) -> RecallRequest:
+        if self.valid_from and self.valid_until and self.valid_until <= self.valid_from:
+            raise ValueError("valid_until must be later than valid_from")
+        return self
+
+
+class PathStep(ResponseModel):
+    """One memory on the chain behind a graph score. The first step is the anchor, reached by no edge."""
+
+    memory_id: Id
+    relation_type: RelationType | None = None
+    direction: Direction | None = None
+    weight: float | None = None
+    multiplier: float | None = None
+    entity: str | None = None
+
+
+class Alternative(ResponseModel):
+    """A weaker chain that also leads to the memory."""
+
+    score: float
+    path: list[PathStep]
+
+
+class Explanation(ResponseModel):
+    """``vector_part + graph_part`` is the score. Ranks count from 1; null where the leg did not find it."""
+
+    vector_part: float
+    graph_part: float
+    vector_rank: int | None
+    lexical_rank: int | None
+    graph_rank: int | None
+    anchor_score: float | None = Field(description="Score of the path's anchor; null without a path.")
+    terms: list[str] = Field(description="Words (stems) of the query that the memory contains.")
+    alternatives: list[Alternative]
+
+
+class RecallHit(Memory):
+    """A recalled memory. All scores are in [0, 1]; higher is better."""
+
+    score: float
+    vector_score: float
+    lexical_score: float
+    graph_score: float
+    hops: int = Field(description="Edges on `path`; 0 where the query itself found the memory.")
+    path: list[PathStep] = Field(description="Chain behind graph_score; empty at 0 hops.")
+    explain: Explanation | None = None
+
+
+class RecallResponse(ResponseModel):
+    results: list[RecallHit]
+    query: str
+    took_ms: float
+    truncated: bool = Field(description="A cap cut the walk short: more may be connected than was looked at.")
+
+    def __iter__(self) -> Any:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)

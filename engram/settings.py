@@ -1,0 +1,72 @@
+"""Settings, read from the environment (prefix ``ENGRAM_``) and from a ``.env`` file in the working folder.
+
+``LLM_PROVIDER`` and the ``EMBEDDING_*`` names are read without the prefix too, as users of other memory servers
+expect them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import platformdirs
+from pydantic import AliasChoices, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+def _either(name: str) -> AliasChoices:
+    return AliasChoices(f"ENGRAM_{name}", name)
+
+
+class Settings(BaseSettings):
+    """All settings of a server. Secrets are ``SecretStr``: they never show in a log, an error or a ``repr``."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="ENGRAM_", env_file=".env", extra="ignore", populate_by_name=True, frozen=True
+    )
+
+    # Database: unset means the embedded Postgres under `data_dir`.
+    database_url: SecretStr | None = None
+    data_dir: Path = Field(default_factory=lambda: Path(platformdirs.user_data_dir("engram", appauthor=False)))
+    pool_size: int = Field(default=10, ge=1, le=500)
+    pool_timeout: float = Field(default=10.0, gt=0, description="Seconds to wait for a free connection.")
+    connect_timeout: float = Field(default=10.0, gt=0, description="Seconds to wait for the database at start.")
+    statement_timeout: float = Field(default=30.0, gt=0, description="Seconds one SQL statement may take.")
+
+    # HTTP
+    host: str = "127.0.0.1"
+    port: int = Field(default=8080, ge=0, le=65535)
+    insecure_bind: bool = Field(
+        default=False, description="Bind to an address other than loopback although no API keys exist."
+    )
+    max_body_bytes: int = Field(default=32 * 1024 * 1024, ge=1024)
+
+    # Providers
+    llm_provider: Literal["none"] = Field(default="none", validation_alias=_either("LLM_PROVIDER"))
+    embedding_provider: Literal["static", "openai", "fastembed", "sentence-transformers"] = Field(
+        default="static", validation_alias=_either("EMBEDDING_PROVIDER")
+    )
+    embedding_model: str | None = Field(default=None, validation_alias=_either("EMBEDDING_MODEL"))
+    embedding_base_url: str | None = Field(default=None, validation_alias=_either("EMBEDDING_BASE_URL"))
+    embedding_api_key: SecretStr | None = Field(default=None, validation_alias=_either("EMBEDDING_API_KEY"))
+    embedding_dimension: int | None = Field(
+        default=None, ge=1, le=16000, validation_alias=_either("EMBEDDING_DIMENSION")
+    )
+    embedding_query_prefix: str | None = Field(default=None, validation_alias=_either("EMBEDDING_QUERY_PREFIX"))
+    embedding_passage_prefix: str | None = Field(
+        default=None, validation_alias=_either("EMBEDDING_PASSAGE_PREFIX")
+    )
+    embedding_timeout: float = Field(default=30.0, gt=0, validation_alias=_either("EMBEDDING_TIMEOUT"))
+    embedding_max_retries: int = Field(
+        default=2, ge=0, le=10, validation_alias=_either("EMBEDDING_MAX_RETRIES")
+    )
+    thematic_threshold: float | None = Field(
+        default=None, ge=-1, lt=1, description="Cosine above which memories are linked; unset: the model's own."
+    )
+
+    # Graph
+    entity_recognition: Literal["off", "known"] = "known"
+
+    # Logs
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["console", "json"] = "console"

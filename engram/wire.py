@@ -1,0 +1,175 @@
+"""What every wire model is made of: the base model and the field types that refuse bad input by name.
+
+Imports pydantic only, so that the SDK can share it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import UTC, date, datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints
+
+MAX_CONTENT_CHARS = 2_000_000
+MAX_QUERY_CHARS = 10_000
+MAX_METADATA_DEPTH = 16
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)?)?", re.IGNORECASE)
+
+
+class WireModel(BaseModel):
+    """Base of all wire models: unknown fields are refused, and ``model["field"]`` reads like ``model.field``."""
+
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="null")
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in type(self).model_fields:
+            raise KeyError(name)
+        return getattr(self, name)
+
+
+class ResponseModel(WireModel):
+    """Base of what the server answers. A client older than the server ignores what it does not know."""
+
+    model_config = ConfigDict(extra="ignore", ser_json_inf_nan="null")
+
+
+def _storable(text: str) -> str:
+    """Postgres stores neither NUL nor lone surrogates; other control characters break line tools."""
+    if "\x00" in text:
+        raise ValueError("must not contain NUL characters")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(f"must not contain lone surrogates (character {error.start})") from None
+    return text
+
+
+def _printable(text: str) -> str:
+    if _CONTROL.search(text):
+        raise ValueError("must not contain control characters")
+    return text
+
+
+def _not_blank(text: str) -> str:
+    """Not blank, and not made only of characters that show nothing (zero-width spaces, joiners, controls)."""
+    if not any(unicodedata.category(char)[0] not in "ZC" for char in text):
+        raise ValueError("must not be blank")
+    return text
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _canonical_uuid(value: Any) -> Any:
+    if isinstance(value, UUID):
+        return str(value)
+    if not isinstance(value, str):
+        raise ValueError("must be a UUID as text")
+    try:
+        return str(UUID(value))
+    except ValueError:
+        raise ValueError("must be a UUID, such as 01890a5d-ac96-774b-bcce-b302099a8057") from None
+
+
+def _instant(value: Any) -> datetime:
+    """A datetime or ISO 8601 text; numbers are refused, a naive time is UTC, the answer is in UTC."""
+    if isinstance(value, datetime):
+        moment = value
+    elif isinstance(value, date):
+        moment = datetime(value.year, value.month, value.day)
+    elif isinstance(value, str) and _ISO.fullmatch(value.strip()):
+        try:
+            moment = datetime.fromisoformat(value.strip().replace(",", "."))
+        except ValueError as error:
+            raise ValueError(f"is not a valid date: {error}") from None
+    else:
+        raise ValueError("must be ISO 8601 text, such as 2026-05-01T12:00:00Z")
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("is outside the years 1 to 9999 in UTC") from None
+
+
+def storable_json(value: Any, depth: int = 0) -> Any:
+    if depth > MAX_METADATA_DEPTH:
+        raise ValueError(f"must not be nested deeper than {MAX_METADATA_DEPTH} levels")
+    if isinstance(value, str):
+        _storable(value)
+    elif isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        raise ValueError("must not contain NaN or infinite numbers")
+    elif isinstance(value, int) and abs(value) >= 10**308:
+        raise ValueError("must not contain numbers of more than 308 digits")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _storable(key)
+            storable_json(item, depth + 1)
+    elif isinstance(value, list):
+        for item in value:
+            storable_json(item, depth + 1)
+    return value
+
+
+Id = Annotated[
+    str,
+    BeforeValidator(_canonical_uuid),
+    Field(json_schema_extra={"format": "uuid"}, examples=["01890a5d-ac96-774b-bcce-b302099a8057"]),
+]
+"""A UUID as text, in canonical spelling."""
+
+Content = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=MAX_CONTENT_CHARS),
+    AfterValidator(_storable),
+    AfterValidator(_not_blank),
+]
+"""A memory's text: stored to the letter."""
+
+Query = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=MAX_QUERY_CHARS),
+    AfterValidator(_storable),
+    AfterValidator(_not_blank),
+]
+
+Label = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=256),
+    AfterValidator(_storable),
+    AfterValidator(_printable),
+    AfterValidator(_not_blank),
+]
+"""A short identifier that the caller chose: user, session, tag, source."""
+
+Name = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=1024),
+    AfterValidator(_storable),
+    AfterValidator(_one_line),
+    AfterValidator(_printable),
+    AfterValidator(_not_blank),
+]
+"""A name that a person would read: white space and line breaks collapse to one space."""
+
+Note = Annotated[str, StringConstraints(max_length=4000), AfterValidator(_storable)]
+
+Instant = Annotated[
+    datetime,
+    BeforeValidator(_instant),
+    Field(json_schema_extra={"format": "date-time"}, examples=["2026-05-01T12:00:00Z"]),
+]
+"""A moment in UTC. Input may be a datetime or ISO 8601 text; without an offset it is read as UTC."""
+
+Metadata = Annotated[dict[str, JsonValue], AfterValidator(storable_json)]
+
+Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+"""A number in [0, 1]."""
+
+Embedding = Annotated[
+    list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1, max_length=16000)
+]
