@@ -1,0 +1,43 @@
+"""Tables of agents: one row per memory space, and its running counts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import BigInteger, DateTime, ForeignKey, SmallInteger, Text, UniqueConstraint, func, text
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import Mapped, mapped_column
+
+from engram.db.base import Base
+
+
+class AgentRow(Base):
+    __tablename__ = "agents"
+    __table_args__ = (UniqueConstraint("tenant_id", "name"),)
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    tenant_id: Mapped[UUID] = mapped_column(ForeignKey("tenants.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(Text)
+    language: Mapped[str] = mapped_column(Text)
+    # "metadata" is taken by SQLAlchemy's declarative base.
+    extra: Mapped[dict[str, Any]] = mapped_column("metadata", JSONB, server_default=text("'{}'::jsonb"))
+    created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
+    updated_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
+
+
+class AgentCounterRow(Base):
+    """Running sums that BM25 needs (number of memories, total length), spread over shards.
+
+    One row would make all writers of an agent queue for its lock; each write takes a shard by chance instead,
+    and a reader adds the shards up.
+    """
+
+    __tablename__ = "agent_counters"
+
+    agent_id: Mapped[UUID] = mapped_column(ForeignKey("agents.id", ondelete="CASCADE"), primary_key=True)
+    shard: Mapped[int] = mapped_column(SmallInteger, primary_key=True)
+    tenant_id: Mapped[UUID]
+    memories: Mapped[int] = mapped_column(BigInteger)
+    terms: Mapped[int] = mapped_column(BigInteger)

@@ -1,0 +1,118 @@
+"""Tables of memories: the rows, their words, and the work that is still owed to them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pgvector.sqlalchemy import Vector
+from sqlalchemy import (
+    CheckConstraint,
+    DateTime,
+    Double,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    SmallInteger,
+    Text,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.orm import Mapped, mapped_column
+
+from engram.db.base import Base
+
+
+class MemoryRow(Base):
+    __tablename__ = "memories"
+    __table_args__ = (
+        CheckConstraint("status in ('current', 'superseded', 'deleted')", name="status"),
+        CheckConstraint("valid_until is null or valid_until > valid_from", name="window"),
+        Index(
+            "memories_dedup_idx",
+            "agent_id",
+            "dedup_hash",
+            unique=True,
+            postgresql_where=text("status = 'current'"),
+        ),
+        # Look-up by id alone (`get_edges(memory_id=...)`), and every page of a list.
+        Index("memories_id_idx", "id"),
+        # The turn before and the turn after, in a session.
+        Index(
+            "memories_session_idx",
+            "agent_id",
+            "session_id",
+            "valid_from",
+            "id",
+            postgresql_where=text("session_id is not null and status <> 'deleted'"),
+        ),
+    )
+
+    agent_id: Mapped[UUID] = mapped_column(ForeignKey("agents.id", ondelete="CASCADE"), primary_key=True)
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    tenant_id: Mapped[UUID]
+    status: Mapped[str] = mapped_column(Text, server_default=text("'current'"))
+    user_id: Mapped[str | None] = mapped_column(Text)
+    session_id: Mapped[str | None] = mapped_column(Text)
+    valid_from: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    valid_until: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+    recorded_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    updated_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    deleted_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+    superseded_by: Mapped[UUID | None]
+    key: Mapped[str | None] = mapped_column(Text)
+    source: Mapped[str | None] = mapped_column(Text)
+    confidence: Mapped[float] = mapped_column(Double)
+    tags: Mapped[list[str]] = mapped_column(ARRAY(Text))
+    # "metadata" is taken by SQLAlchemy's declarative base.
+    extra: Mapped[dict[str, Any]] = mapped_column("metadata", JSONB)
+    # What the writer declared. Mentions are projected from it, and can be projected again.
+    declared_entities: Mapped[list[dict[str, str]]] = mapped_column(JSONB, server_default=text("'[]'::jsonb"))
+    dedup_hash: Mapped[bytes] = mapped_column(LargeBinary)
+    chunks: Mapped[int] = mapped_column(Integer, server_default=text("1"))
+    embedding_model_id: Mapped[int] = mapped_column(SmallInteger, ForeignKey("embedding_models.id"))
+    embedding: Mapped[Any] = mapped_column(Vector())
+    content: Mapped[str] = mapped_column(Text)
+
+
+class MemoryTermRow(Base):
+    """The inverted index that BM25 reads: how often a stem stands in a memory, and how long that memory is.
+
+    Narrow, and read by index-only scans. No foreign key: it is derived, written by COPY in the memory's own
+    transaction and removed with it, and a check per posting would cost more than the posting.
+    """
+
+    __tablename__ = "memory_terms"
+    __table_args__ = (Index("memory_terms_memory_idx", "agent_id", "memory_id"),)
+
+    agent_id: Mapped[UUID] = mapped_column(primary_key=True)
+    term: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    memory_id: Mapped[UUID] = mapped_column(primary_key=True)
+    tenant_id: Mapped[UUID]
+    frequency: Mapped[int] = mapped_column(SmallInteger)
+    length: Mapped[int] = mapped_column(Integer)
+
+
+class PendingProjectionRow(Base):
+    """Work owed to a memory that stands already. Written with the memory, removed when the work is done."""
+
+    __tablename__ = "pending_projections"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["agent_id", "memory_id"], ["memories.agent_id", "memories.id"], ondelete="CASCADE"
+        ),
+        Index("pending_projections_due_idx", "next_attempt_at"),
+    )
+
+    agent_id: Mapped[UUID] = mapped_column(primary_key=True)
+    memory_id: Mapped[UUID] = mapped_column(primary_key=True)
+    projection: Mapped[str] = mapped_column(Text, primary_key=True)
+    tenant_id: Mapped[UUID]
+    attempts: Mapped[int] = mapped_column(Integer, server_default=text("0"))
+    error: Mapped[str | None] = mapped_column(Text)
+    recorded_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
+    next_attempt_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
