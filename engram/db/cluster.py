@@ -97,8 +97,8 @@ class Cluster:
         self._programs.open_way_to(self._programs.folder / "initdb")
         # The built-in locale sorts the same on every machine and after every upgrade of the system.
         locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--encoding=UTF8"]
-        options = ["--username=postgres", "--auth=trust", "--no-instructions", *locale]
-        self._programs.run("initdb", "--pgdata", str(staging), *options)
+        trust = ["--username=postgres", "--auth-local=trust", "--auth-host=reject"]
+        self._programs.run("initdb", "--pgdata", str(staging), "--no-instructions", *trust, *locale)
         staging.rename(self.data)
 
     def _start(self, settings: Mapping[str, str]) -> None:

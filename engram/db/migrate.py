@@ -26,7 +26,9 @@ from engram.db.vectors import register_vectors
 from engram.problems import ConfigurationProblem, UnavailableProblem
 from engram.settings import Settings
 
-_ADVISORY_LOCK = 0x656E6772616D  # "engram"
+ADVISORY_LOCK = 0x656E6772616D
+"""What a session holds while it migrates a database: "engram" in ASCII."""
+
 _POLL_SECONDS = 0.1
 _NO_PRIVILEGE = "42501"
 
@@ -94,7 +96,7 @@ async def _change(dsn: str, settings: Settings, patience: float, action: Callabl
 async def _take_lock(connection: asyncpg.Connection, patience: float) -> None:
     """Ask again and again: a session waiting inside a statement would hold up CREATE INDEX CONCURRENTLY."""
     deadline = asyncio.get_running_loop().time() + patience
-    while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", _ADVISORY_LOCK):
+    while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", ADVISORY_LOCK):
         if asyncio.get_running_loop().time() > deadline:
             raise UnavailableProblem(f"Another process has been migrating the database for {patience:g} s.")
         await asyncio.sleep(_POLL_SECONDS)

@@ -1,0 +1,9 @@
+"""Fixtures of all tests. They live in small modules under ``tests/fixtures``."""
+
+from __future__ import annotations
+
+pytest_plugins = [
+    "tests.fixtures.environment",
+    "tests.fixtures.postgres",
+    "tests.fixtures.databases",
+]
