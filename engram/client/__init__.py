@@ -1,0 +1,43 @@
+"""The Python SDK: a client of Engram's HTTP API, in a blocking and an asynchronous form."""
+
+from engram.client._client import AsyncEngram, Engram
+from engram.client._errors import (
+    APIConnectionError,
+    APIStatusError,
+    APITimeoutError,
+    AuthenticationError,
+    BadRequestError,
+    ConflictError,
+    EngramError,
+    FieldError,
+    InternalServerError,
+    NotFoundError,
+    PermissionDeniedError,
+    RateLimitError,
+    UnprocessableEntityError,
+)
+from engram.client._pages import AsyncListing, AsyncPage, Page
+from engram.client._scope import AgentScope, AsyncAgentScope
+
+__all__ = [
+    "APIConnectionError",
+    "APIStatusError",
+    "APITimeoutError",
+    "AgentScope",
+    "AsyncAgentScope",
+    "AsyncEngram",
+    "AsyncListing",
+    "AsyncPage",
+    "AuthenticationError",
+    "BadRequestError",
+    "ConflictError",
+    "Engram",
+    "EngramError",
+    "FieldError",
+    "InternalServerError",
+    "NotFoundError",
+    "Page",
+    "PermissionDeniedError",
+    "RateLimitError",
+    "UnprocessableEntityError",
+]

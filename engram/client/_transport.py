@@ -1,0 +1,82 @@
+"""Sending a request until it is answered: headers, retries, and what went wrong."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+from uuid import uuid4
+
+import httpx
+
+from engram.client._answers import read_answer
+from engram.client._arguments import to_json, to_query
+from engram.client._connection import Call, Connection
+from engram.client._errors import APIConnectionError, APITimeoutError, EngramError, unsendable
+from engram.client._options import Options
+from engram.client._request import M, Request
+from engram.client._retries import RetryPolicy
+
+_log = logging.getLogger("engram")
+
+
+class Transport:
+    """Sends requests over a connection. Knows nothing of whether the connection blocks."""
+
+    def __init__(self, connection: Connection, options: Options) -> None:
+        self._connection = connection
+        self._options = options
+        self._policy = RetryPolicy(options.max_retries)
+
+    async def send(self, request: Request[M]) -> M:
+        """Send, and try again where that may help.
+
+        Raises EngramError, or the class below it that says more.
+        """
+        call = self._prepared(request)
+        attempt = 0
+        while True:
+            try:
+                return await self._attempt(request, call)
+            except EngramError as error:
+                delay = self._policy.delay(attempt, error)
+                if delay is None:
+                    raise
+                _log.info("%s %s: trying again in %.2f s: %s", request.method, request.path, delay, error)
+            await self._connection.pause(delay)
+            attempt += 1
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+    def _prepared(self, request: Request[Any]) -> Call:
+        """Prepared once for all attempts, so that they carry one idempotency key."""
+        headers = self._options.headers()
+        if request.writes:
+            headers["Idempotency-Key"] = str(uuid4())
+        content = None
+        if request.body is not None:
+            headers["Content-Type"] = "application/json"
+            content = to_json(request.body)
+        query = to_query(request.params)
+        url = self._options.base_url + request.path + (f"?{query}" if query else "")
+        return Call(request.method, url, headers, content, self._options.timeout)
+
+    async def _attempt(self, request: Request[M], call: Call) -> M:
+        try:
+            response = await self._connection.call(call)
+        except httpx.TimeoutException as error:
+            waited = type(error).__name__.removesuffix("Timeout").lower()
+            raise APITimeoutError(f"{self._where(request)}: timed out ({waited})") from error
+        except (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.DecodingError) as error:
+            # Ours to mend, or the same again next time: no use in trying.
+            raise EngramError(f"{self._where(request)}: {error}") from error
+        except httpx.InvalidURL as error:
+            raise unsendable("", f"the arguments do not fit into a URL: {error}") from error
+        except httpx.RequestError as error:
+            raise APIConnectionError(
+                f"{self._where(request)}: {str(error) or type(error).__name__}. Is the server running there?"
+            ) from error
+        return read_answer(request, response)
+
+    def _where(self, request: Request[Any]) -> str:
+        return f"{request.method} {self._options.origin}{request.path}"

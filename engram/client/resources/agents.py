@@ -1,0 +1,80 @@
+"""Agents: each is one memory space."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from engram.agents.schemas import Agent, AgentPage, AgentStats
+from engram.client._arguments import AnyId, given, to_path
+from engram.client._methods import Resource, acall, apages, call, pages
+from engram.client._pages import Listing
+from engram.client._request import Command, Operation, Request
+
+
+def create_agent(
+    name: str, *, metadata: Mapping[str, Any] | None = None, language: str | None = None
+) -> Operation[Agent]:
+    """Get the agent of that name, or create it.
+
+    Args:
+        name: Unique among the agents of the API key's tenant.
+        metadata: Any JSON object. Used only where the agent is created.
+        language: Language whose words are stemmed, such as ``german``; ``none`` stems nothing.
+    """
+    return Request("POST", "/v1/agents", Agent, body=given(name=name, metadata=metadata, language=language))
+
+
+def get_agent(agent_id: AnyId) -> Operation[Agent]:
+    """Get an agent. Raises NotFoundError where there is none."""
+    return Request("GET", to_path("/v1/agents/{agent_id}", agent_id=agent_id), Agent)
+
+
+def list_agents(
+    *, name: str | None = None, limit: int | None = None, cursor: str | None = None
+) -> Listing[Agent]:
+    """List agents.
+
+    Args:
+        name: Only the agent of that name.
+        limit: Agents per page, 1 to 200. Iterating goes on to the next page by itself.
+        cursor: ``next_cursor`` of an earlier page, to go on from there.
+    """
+    return Listing("/v1/agents", AgentPage, given(name=name, limit=limit, cursor=cursor))
+
+
+def update_agent(
+    agent_id: AnyId, *, name: str | None = None, metadata: Mapping[str, Any] | None = None
+) -> Operation[Agent]:
+    """Change what is given, and keep the rest. ``metadata`` is replaced as a whole.
+
+    Raises ConflictError where another agent has that name.
+    """
+    path = to_path("/v1/agents/{agent_id}", agent_id=agent_id)
+    return Request("PATCH", path, Agent, body=given(name=name, metadata=metadata))
+
+
+def delete_agent(agent_id: AnyId) -> Operation[None]:
+    """Delete an agent with all its memories."""
+    return Command("DELETE", to_path("/v1/agents/{agent_id}", agent_id=agent_id))
+
+
+def agent_stats(agent_id: AnyId) -> Operation[AgentStats]:
+    """Count what an agent remembers."""
+    return Request("GET", to_path("/v1/agents/{agent_id}/stats", agent_id=agent_id), AgentStats)
+
+
+class Agents(Resource):
+    create = call(create_agent)
+    get = call(get_agent)
+    list = pages(list_agents)
+    update = call(update_agent)
+    delete = call(delete_agent)
+    stats = call(agent_stats)
+
+
+class AsyncAgents(Resource):
+    create = acall(create_agent)
+    get = acall(get_agent)
+    list = apages(list_agents)
+    update = acall(update_agent)
+    delete = acall(delete_agent)
+    stats = acall(agent_stats)

@@ -1,0 +1,105 @@
+"""Typed edges between memories."""
+
+from collections.abc import Sequence
+
+from engram.client._arguments import AnyId, When, given
+from engram.client._methods import Resource, acall, apages, call, pages
+from engram.client._pages import Listing
+from engram.client._request import Operation, Request
+from engram.graph.schemas import Direction, Edge, EdgeDeleted, EdgePage, RelationType
+
+
+def get_edges(
+    memory_id: AnyId,
+    *,
+    direction: Direction | str | None = None,
+    relation_type: RelationType | str | Sequence[RelationType | str] | None = None,
+    min_weight: float | None = None,
+    as_of: When | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Listing[Edge]:
+    """List the edges of a memory, each once and seen from that memory, the strongest first.
+
+    Args:
+        memory_id: The memory asked about; ``target_memory_id`` of an edge is the other end.
+        direction: ``out``, ``in`` or ``both``; default: all.
+        relation_type: One type, or several of which any will do; default: all.
+        min_weight: Only edges of at least this weight, (0, 1].
+        as_of: Only edges that held at this moment.
+        limit: Edges per page, 1 to 200. Iterating goes on to the next page by itself.
+        cursor: ``next_cursor`` of an earlier page, to go on from there.
+    """
+    return Listing(
+        "/v1/graph/edges",
+        EdgePage,
+        given(
+            memory_id=memory_id,
+            direction=direction,
+            relation_type=relation_type,
+            min_weight=min_weight,
+            as_of=as_of,
+            limit=limit,
+            cursor=cursor,
+        ),
+    )
+
+
+def create_edge(
+    source_id: AnyId,
+    target_id: AnyId,
+    relation_type: RelationType | str,
+    *,
+    weight: float | None = None,
+    label: str | None = None,
+    reason: str | None = None,
+    valid_from: When | None = None,
+    valid_until: When | None = None,
+) -> Operation[Edge]:
+    """Assert that "source RELATION target". Asserting it again keeps the greater weight.
+
+    Args:
+        source_id: A memory.
+        target_id: Another memory of the same agent.
+        relation_type: One of the eight types.
+        weight: (0, 1]; default: 1.
+        label: A name of your own, such as ``depends_on``.
+        reason: Why, in words.
+        valid_from: When it began to hold; default: it always did.
+        valid_until: When it ceased to hold (exclusive); default: it still does.
+    """
+    body = given(
+        source_id=source_id,
+        target_id=target_id,
+        relation_type=relation_type,
+        weight=weight,
+        label=label,
+        reason=reason,
+        valid_from=valid_from,
+        valid_until=valid_until,
+    )
+    return Request("POST", "/v1/graph/edges", Edge, body=body)
+
+
+def delete_edge(
+    source_id: AnyId, target_id: AnyId, relation_type: RelationType | str
+) -> Operation[EdgeDeleted]:
+    """Take an edge out of the graph. Raises NotFoundError where there is none."""
+    return Request(
+        "DELETE",
+        "/v1/graph/edges",
+        EdgeDeleted,
+        params=given(source_id=source_id, target_id=target_id, relation_type=relation_type),
+    )
+
+
+class Graph(Resource):
+    get_edges = pages(get_edges)
+    create_edge = call(create_edge)
+    delete_edge = call(delete_edge)
+
+
+class AsyncGraph(Resource):
+    get_edges = apages(get_edges)
+    create_edge = acall(create_edge)
+    delete_edge = acall(delete_edge)

@@ -1,0 +1,243 @@
+"""Memories: writing, reading, recalling."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from engram.client._agent import scoped
+from engram.client._arguments import AnyId, Vector, When, given, to_path
+from engram.client._methods import Resource, acall, apages, call, pages
+from engram.client._pages import Listing
+from engram.client._request import Operation, Request
+from engram.client.resources._batches import BatchedWrite
+from engram.graph.schemas import RelationType
+from engram.memories.schemas import (
+    BatchCreated,
+    EntityRef,
+    Memory,
+    MemoryCreated,
+    MemoryDeleted,
+    MemoryDetail,
+    MemoryItem,
+    MemoryPage,
+    MemoryStatus,
+)
+from engram.recall.schemas import RecallResponse, TagFilter
+
+
+def create_memory(
+    agent_id: AnyId,
+    content: str,
+    *,
+    entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
+    user_id: str | None = None,
+    session_id: str | None = None,
+    tags: Sequence[str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    source: str | None = None,
+    confidence: float | None = None,
+    valid_from: When | None = None,
+    valid_until: When | None = None,
+    embedding: Vector | None = None,
+) -> Operation[MemoryCreated]:
+    """Remember a text. The same text in the same scope is stored once, and ``deduplicated`` says so.
+
+    Args:
+        agent_id: Whose memory it is.
+        content: The text, stored to the letter.
+        entities: What it is about or mentions. A bare name is a mention; ``{"name": ..., "role": "subject"}``
+            says that the memory is about it.
+        user_id: A partition to filter by.
+        session_id: A partition to filter by; memories of one session are linked in time.
+        tags: Labels to filter by.
+        metadata: Any JSON object.
+        source: Where it came from.
+        confidence: [0, 1]; default: 1.
+        valid_from: When it began to hold; default: now.
+        valid_until: When it ceased to hold (exclusive); default: it still does.
+        embedding: Used instead of computing one; must have the dimension of the server's model.
+    """
+    body = given(
+        agent_id=agent_id,
+        content=content,
+        entities=entities,
+        user_id=user_id,
+        session_id=session_id,
+        tags=tags,
+        metadata=metadata,
+        source=source,
+        confidence=confidence,
+        valid_from=valid_from,
+        valid_until=valid_until,
+        embedding=embedding,
+    )
+    return Request("POST", "/v1/memories", MemoryCreated, body=body)
+
+
+def create_memories(
+    agent_id: AnyId,
+    items: Iterable[str | MemoryItem | Mapping[str, Any]],
+    *,
+    progress: Callable[[int, int], object] | None = None,
+) -> Operation[BatchCreated]:
+    """Remember many texts, in calls of up to 1,000.
+
+    Each call is written as a whole or not at all. Where one fails, those before it stand; doing it all again
+    is safe, as what stands is not stored twice. An error names items by their place in ``items``.
+
+    Args:
+        agent_id: Whose memories they are.
+        items: Texts, or what ``create`` takes as a dict or a ``MemoryItem``.
+        progress: Called after each call with the number of items done and the number of all.
+    """
+    return BatchedWrite(agent_id, items, progress)
+
+
+def get_memory(memory_id: AnyId) -> Operation[MemoryDetail]:
+    """Get a memory, whatever its status. Raises NotFoundError where there is none."""
+    return Request("GET", to_path("/v1/memories/{memory_id}", memory_id=memory_id), MemoryDetail)
+
+
+def list_memories(
+    agent_id: AnyId,
+    *,
+    user_id: str | None = None,
+    session_id: str | None = None,
+    tag: str | None = None,
+    status: MemoryStatus | str | None = None,
+    include_total: bool | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Listing[Memory]:
+    """List memories, in a stable order.
+
+    Args:
+        agent_id: Whose memories.
+        user_id: Only of this user.
+        session_id: Only of this session.
+        tag: Only those with this tag.
+        status: ``current``, ``superseded`` or ``deleted``.
+        include_total: Count all that match; the page's ``total`` has the number.
+        limit: Memories per page, 1 to 200. Iterating goes on to the next page by itself.
+        cursor: ``next_cursor`` of an earlier page, to go on from there.
+    """
+    return Listing(
+        "/v1/memories",
+        MemoryPage,
+        given(
+            agent_id=agent_id,
+            user_id=user_id,
+            session_id=session_id,
+            tag=tag,
+            status=status,
+            include_total=include_total,
+            limit=limit,
+            cursor=cursor,
+        ),
+    )
+
+
+def delete_memory(memory_id: AnyId) -> Operation[MemoryDeleted]:
+    """Delete a memory: it leaves recall at once. Raises NotFoundError where there is none."""
+    return Request("DELETE", to_path("/v1/memories/{memory_id}", memory_id=memory_id), MemoryDeleted)
+
+
+def recall(
+    agent_id: AnyId,
+    query: str,
+    *,
+    top_k: int | None = None,
+    graph_weight: float | None = None,
+    max_hops: int | None = None,
+    hop_penalty: float | None = None,
+    lexical: bool | None = None,
+    relation_types: Sequence[RelationType | str] | None = None,
+    as_of: When | None = None,
+    user_id: str | None = None,
+    session_id: str | None = None,
+    tags: Sequence[str] | TagFilter | Mapping[str, Sequence[str]] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    valid_from: When | None = None,
+    valid_until: When | None = None,
+    min_score: float | None = None,
+    explain: bool | None = None,
+    embedding: Vector | None = None,
+) -> Operation[RecallResponse]:
+    """Recall what is near the query, and what is connected to that. Changes nothing.
+
+    Args:
+        agent_id: Whose memories.
+        query: A question or any text.
+        top_k: At most this many, 1 to 200; default: 10.
+        graph_weight: [0, 1]: 0 ranks by vector alone, 1 by the graph alone; default: 0.4.
+        max_hops: How far to walk, 0 to 5; default: 2.
+        hop_penalty: [0, 1): what each hop costs; default: 0.05.
+        lexical: Whether words that query and memory share count; default: yes.
+        relation_types: Walk only edges of these types; an empty list walks none.
+        as_of: Only what held at this moment.
+        user_id: Only memories of this user.
+        session_id: Only memories of this session.
+        tags: Only memories with any of these; ``{"all": [...]}`` asks for every one.
+        metadata: Only where all of these hold: ``{"field": value}`` or ``{"field": {"gte": value}}``.
+        valid_from: Only memories that began at or after this.
+        valid_until: Only memories that began before this.
+        min_score: Only hits of at least this score, [0, 1].
+        explain: Say of each hit how its score came about.
+        embedding: The query's embedding, if computed already.
+    """
+    body = given(
+        agent_id=agent_id,
+        query=query,
+        top_k=top_k,
+        graph_weight=graph_weight,
+        max_hops=max_hops,
+        hop_penalty=hop_penalty,
+        lexical=lexical,
+        relation_types=relation_types,
+        as_of=as_of,
+        user_id=user_id,
+        session_id=session_id,
+        tags=tags,
+        metadata=metadata,
+        valid_from=valid_from,
+        valid_until=valid_until,
+        min_score=min_score,
+        explain=explain,
+        embedding=embedding,
+    )
+    return Request("POST", "/v1/memories/recall", RecallResponse, body=body, reads=True)
+
+
+class Memories(Resource):
+    create = call(create_memory)
+    create_many = call(create_memories)
+    get = call(get_memory)
+    list = pages(list_memories)
+    delete = call(delete_memory)
+    recall = call(recall)
+
+
+class AsyncMemories(Resource):
+    create = acall(create_memory)
+    create_many = acall(create_memories)
+    get = acall(get_memory)
+    list = apages(list_memories)
+    delete = acall(delete_memory)
+    recall = acall(recall)
+
+
+class AgentMemories(Resource):
+    create = call(scoped(create_memory))
+    create_many = call(scoped(create_memories))
+    get = call(get_memory)
+    list = pages(scoped(list_memories))
+    delete = call(delete_memory)
+    recall = call(scoped(recall))
+
+
+class AsyncAgentMemories(Resource):
+    create = acall(scoped(create_memory))
+    create_many = acall(scoped(create_memories))
+    get = acall(get_memory)
+    list = apages(scoped(list_memories))
+    delete = acall(delete_memory)
+    recall = acall(scoped(recall))
