@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -55,15 +56,14 @@ Divider = Callable[[str], list[str]]
 
 def _units(text: str, limit: int, count: Counter, dividers: tuple[Divider, ...]) -> Iterator[tuple[str, int]]:
     """Parts of ``text`` that fit, each with its tokens, divided no finer than needed."""
-    divide, finer = (dividers[0], dividers[1:]) if dividers else (_halves, ())
-    parts = divide(text)
+    parts = dividers[0](text) if dividers else _evenly(text, limit, count)
     sizes = iter(count([part for part in parts if len(part) <= _COUNTABLE_CHARS]))
     for part in parts:
         size = next(sizes) if len(part) <= _COUNTABLE_CHARS else None
         if len(part) <= 1 or (size is not None and size <= limit):
             yield part, size or 0
         else:
-            yield from _units(part, limit, count, finer)
+            yield from _units(part, limit, count, dividers[1:])
 
 
 def _sentences(text: str) -> list[str]:
@@ -74,8 +74,11 @@ def _words(text: str) -> list[str]:
     return _cut(text, _ends(_WORD_END, text))
 
 
-def _halves(text: str) -> list[str]:
-    return _cut(text, [_middle(text)])
+def _evenly(text: str, limit: int, count: Counter) -> list[str]:
+    """As many parts as are needed if tokens are spread evenly; halves where they cannot be counted yet."""
+    parts = math.ceil(count([text])[0] / limit) if len(text) <= _COUNTABLE_CHARS else 2
+    step = len(text) / max(parts, 2)
+    return _cut(text, [_gap(text, int(step * part)) for part in range(1, max(parts, 2))])
 
 
 def _ends(pattern: re.Pattern[str], text: str) -> Iterator[int]:
@@ -90,13 +93,13 @@ def _cut(text: str, ends: Iterable[int]) -> list[str]:
     return [text[start:end] for start, end in zip([0, *inner], [*inner, len(text)], strict=True)]
 
 
-def _middle(text: str) -> int:
-    """About half way, but, if possible, not between a letter and its marks or inside a joined emoji."""
-    half = len(text) // 2
-    for at in range(half, min(half + _LONGEST_CLUSTER, len(text))):
+def _gap(text: str, near: int) -> int:
+    """Where to cut near ``near``: if possible not between a letter and its marks or inside a joined emoji."""
+    first = max(near, 1)
+    for at in range(first, max(first - _LONGEST_CLUSTER, 0), -1):
         if not _continues(text, at):
             return at
-    return half
+    return first
 
 
 def _continues(text: str, at: int) -> bool:

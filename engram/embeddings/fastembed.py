@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,13 @@ from engram.settings import Settings
 
 DEFAULT_MODEL = "BAAI/bge-small-en-v1.5"
 
+# Small, because a query waits for the call under way.
 _CALL_TEXTS = 32
-_CALL_BYTES = 32 * 1024
+_CALL_BYTES = 16 * 1024
+
+
+# What it logs as errors it raises too, and its lines would be the only ones in a format of their own.
+import_module("loguru").logger.disable("fastembed")
 
 
 class FastembedEncoder:

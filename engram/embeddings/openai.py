@@ -22,9 +22,11 @@ from engram.settings import Settings
 
 DEFAULT_MODEL = "text-embedding-3-small"
 
-# OpenAI takes 2,048 texts and 300,000 tokens a call.
+# OpenAI takes 2,048 texts and 300,000 tokens a call. A server on someone's CPU needs to be done before the
+# time-out.
 _CALL_TEXTS = 256
 _CALL_BYTES = 512 * 1024
+_OTHER_CALL_BYTES = 64 * 1024
 
 # Local servers want no key, the SDK wants one.
 _NO_KEY = "not-needed"
@@ -55,7 +57,12 @@ async def open_embedder(settings: Settings) -> Embedder:
         max_tokens=traits.max_tokens,
         thematic_threshold=threshold_for(settings, traits.thematic_threshold),
     )
-    capacity = Capacity(piece=traits.max_tokens, count=estimated_tokens, texts=_CALL_TEXTS, size=_CALL_BYTES)
+    capacity = Capacity(
+        piece=traits.max_tokens,
+        count=estimated_tokens,
+        texts=_CALL_TEXTS,
+        size=_CALL_BYTES if settings.embedding_base_url is None else _OTHER_CALL_BYTES,
+    )
     return TextEmbedder(encoder, model, capacity, prefixes_for(settings, traits.prefixes))
 
 

@@ -20,8 +20,9 @@ from engram.settings import Settings
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 
+# Small, because a query waits for the call under way.
 _CALL_TEXTS = 32
-_CALL_BYTES = 32 * 1024
+_CALL_BYTES = 16 * 1024
 
 
 class SentenceTransformersEncoder:
