@@ -29,9 +29,7 @@ class Problem(Exception):
     type = "internal-error"
     title = "Internal error"
 
-    def __init__(
-        self, detail: str, *, errors: Sequence[FieldError] = (), retry_after: float | None = None
-    ) -> None:
+    def __init__(self, detail: str, *, errors: Sequence[FieldError] = (), retry_after: float | None = None) -> None:
         super().__init__(detail)
         self.detail = detail
         self.errors = tuple(errors)

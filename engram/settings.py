@@ -53,15 +53,14 @@ class Settings(BaseSettings):
         default=None, ge=1, le=16000, validation_alias=_either("EMBEDDING_DIMENSION")
     )
     embedding_query_prefix: str | None = Field(default=None, validation_alias=_either("EMBEDDING_QUERY_PREFIX"))
-    embedding_passage_prefix: str | None = Field(
-        default=None, validation_alias=_either("EMBEDDING_PASSAGE_PREFIX")
-    )
+    embedding_passage_prefix: str | None = Field(default=None, validation_alias=_either("EMBEDDING_PASSAGE_PREFIX"))
     embedding_timeout: float = Field(default=30.0, gt=0, validation_alias=_either("EMBEDDING_TIMEOUT"))
-    embedding_max_retries: int = Field(
-        default=2, ge=0, le=10, validation_alias=_either("EMBEDDING_MAX_RETRIES")
-    )
+    embedding_max_retries: int = Field(default=2, ge=0, le=10, validation_alias=_either("EMBEDDING_MAX_RETRIES"))
     thematic_threshold: float | None = Field(
-        default=None, ge=-1, lt=1, description="Cosine above which memories are linked; unset: the model's own."
+        default=None,
+        ge=-1,
+        lt=1,
+        description="Cosine above which memories are linked; unset: the model's own.",
     )
 
     # Graph

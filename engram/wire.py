@@ -5,13 +5,22 @@ Imports pydantic only, so that the SDK can share it.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from datetime import UTC, date, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+)
 
 MAX_CONTENT_CHARS = 2_000_000
 MAX_QUERY_CHARS = 10_000
@@ -101,7 +110,7 @@ def storable_json(value: Any, depth: int = 0) -> Any:
         raise ValueError(f"must not be nested deeper than {MAX_METADATA_DEPTH} levels")
     if isinstance(value, str):
         _storable(value)
-    elif isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+    elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError("must not contain NaN or infinite numbers")
     elif isinstance(value, int) and abs(value) >= 10**308:
         raise ValueError("must not contain numbers of more than 308 digits")
@@ -170,6 +179,4 @@ Metadata = Annotated[dict[str, JsonValue], AfterValidator(storable_json)]
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 """A number in [0, 1]."""
 
-Embedding = Annotated[
-    list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1, max_length=16000)
-]
+Embedding = Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1, max_length=16000)]

@@ -129,6 +129,7 @@ UPGRADE = (
         name text NOT NULL,
         display_name text NOT NULL,
         opening text COLLATE "C" NOT NULL,
+        swept_at timestamptz,
         created_at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (agent_id, id),
         UNIQUE (agent_id, name)

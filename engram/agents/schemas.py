@@ -11,7 +11,9 @@ class AgentCreate(WireModel):
     name: Name = Field(description="Unique in the tenant. An agent of that name is returned if there is one.")
     metadata: Metadata = Field(default_factory=dict)
     language: str = Field(
-        default="english", max_length=32, description="Language whose words are stemmed; 'none' stems nothing."
+        default="english",
+        max_length=32,
+        description="Language whose words are stemmed; 'none' stems nothing.",
     )
 
 

@@ -35,6 +35,8 @@ class EntityRow(Base):
     name: Mapped[str] = mapped_column(Text)
     display_name: Mapped[str] = mapped_column(Text)
     opening: Mapped[str] = mapped_column(Text(collation="C"))
+    # When earlier memories were searched for the name; null: that is still owed.
+    swept_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
 
 
@@ -43,9 +45,7 @@ class EntityAliasRow(Base):
 
     __tablename__ = "entity_aliases"
     __table_args__ = (
-        ForeignKeyConstraint(
-            ["agent_id", "entity_id"], ["entities.agent_id", "entities.id"], ondelete="CASCADE"
-        ),
+        ForeignKeyConstraint(["agent_id", "entity_id"], ["entities.agent_id", "entities.id"], ondelete="CASCADE"),
     )
 
     agent_id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -59,12 +59,8 @@ class MentionRow(Base):
 
     __tablename__ = "mentions"
     __table_args__ = (
-        ForeignKeyConstraint(
-            ["agent_id", "entity_id"], ["entities.agent_id", "entities.id"], ondelete="CASCADE"
-        ),
-        ForeignKeyConstraint(
-            ["agent_id", "memory_id"], ["memories.agent_id", "memories.id"], ondelete="CASCADE"
-        ),
+        ForeignKeyConstraint(["agent_id", "entity_id"], ["entities.agent_id", "entities.id"], ondelete="CASCADE"),
+        ForeignKeyConstraint(["agent_id", "memory_id"], ["memories.agent_id", "memories.id"], ondelete="CASCADE"),
         Index("mentions_memory_idx", "agent_id", "memory_id"),
         Index(
             "mentions_subject_idx",

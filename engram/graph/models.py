@@ -18,12 +18,8 @@ class EdgeRow(Base):
     __table_args__ = (
         CheckConstraint("weight > 0 and weight <= 1", name="weight"),
         CheckConstraint("source_id <> target_id", name="no_loop"),
-        ForeignKeyConstraint(
-            ["agent_id", "source_id"], ["memories.agent_id", "memories.id"], ondelete="CASCADE"
-        ),
-        ForeignKeyConstraint(
-            ["agent_id", "target_id"], ["memories.agent_id", "memories.id"], ondelete="CASCADE"
-        ),
+        ForeignKeyConstraint(["agent_id", "source_id"], ["memories.agent_id", "memories.id"], ondelete="CASCADE"),
+        ForeignKeyConstraint(["agent_id", "target_id"], ["memories.agent_id", "memories.id"], ondelete="CASCADE"),
         # A walk reads the strongest edges of a node, from either end.
         Index(
             "edges_out_idx",

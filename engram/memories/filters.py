@@ -29,8 +29,7 @@ def conditions(metadata: dict[str, Any]) -> list[tuple[str, str, Any]]:
             continue
         if not value:
             raise ValueError(f"{field}: an empty object is not a condition; use {{'eq': {{}}}} to compare with it")
-        for operator in sorted(value):
-            found.append((field, operator, _checked(field, operator, value[operator])))
+        found.extend((field, operator, _checked(field, operator, value[operator])) for operator in sorted(value))
     if len(found) > MAX_CONDITIONS:
         raise ValueError(f"at most {MAX_CONDITIONS} conditions")
     return found

@@ -102,9 +102,7 @@ class PendingProjectionRow(Base):
 
     __tablename__ = "pending_projections"
     __table_args__ = (
-        ForeignKeyConstraint(
-            ["agent_id", "memory_id"], ["memories.agent_id", "memories.id"], ondelete="CASCADE"
-        ),
+        ForeignKeyConstraint(["agent_id", "memory_id"], ["memories.agent_id", "memories.id"], ondelete="CASCADE"),
         Index("pending_projections_due_idx", "next_attempt_at"),
     )
 

@@ -1,0 +1,131 @@
+"""SQL of agents. Scope: every statement names the tenant, but those that add up what an agent holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Select, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from engram.agents.models import AgentRow
+from engram.db.database import driver
+from engram.tenants.scope import Scope
+
+_COLUMNS = (
+    AgentRow.id,
+    AgentRow.name,
+    AgentRow.extra.label("metadata"),
+    AgentRow.language,
+    AgentRow.created_at,
+    AgentRow.updated_at,
+)
+
+
+_ERASE = (
+    "DELETE FROM edges WHERE agent_id = $1",
+    "DELETE FROM mentions WHERE agent_id = $1",
+    "DELETE FROM entity_aliases WHERE agent_id = $1",
+    "DELETE FROM entities WHERE agent_id = $1",
+    "DELETE FROM pending_projections WHERE agent_id = $1",
+    "DELETE FROM memory_terms WHERE agent_id = $1",
+    "DELETE FROM memories WHERE agent_id = $1",
+    "DELETE FROM agent_counters WHERE agent_id = $1",
+    "DELETE FROM agents WHERE id = $1",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCounts:
+    memories: int
+    edges: int
+    entities: int
+    pending_links: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSizes:
+    """Memories in the lexical index and the terms they have in all; what BM25 and the choice of a search need."""
+
+    memories: int
+    terms: int
+
+
+class AgentRepository:
+    def __init__(self, connection: AsyncConnection, scope: Scope) -> None:
+        self._connection = connection
+        self._tenant_id = scope.tenant_id
+
+    def _select(self) -> Select[Any]:
+        return select(*_COLUMNS).where(AgentRow.tenant_id == self._tenant_id)
+
+    async def insert(self, id: UUID, name: str, language: str, metadata: dict[str, Any]) -> bool:
+        """Whether the agent is new; where the name is taken, nothing changes."""
+        statement = (
+            insert(AgentRow)
+            .values(id=id, tenant_id=self._tenant_id, name=name, language=language, extra=metadata)
+            .on_conflict_do_nothing(index_elements=[AgentRow.tenant_id, AgentRow.name])
+            .returning(AgentRow.id)
+        )
+        return (await self._connection.execute(statement)).scalar() is not None
+
+    async def by_name(self, name: str) -> dict[str, Any] | None:
+        row = (await self._connection.execute(self._select().where(AgentRow.name == name))).mappings().first()
+        return dict(row) if row else None
+
+    async def by_id(self, id: UUID) -> dict[str, Any] | None:
+        row = (await self._connection.execute(self._select().where(AgentRow.id == id))).mappings().first()
+        return dict(row) if row else None
+
+    async def page(self, limit: int, after: str | None) -> list[dict[str, Any]]:
+        """Agents by name, after the given one."""
+        statement = self._select().order_by(AgentRow.name).limit(limit)
+        if after is not None:
+            statement = statement.where(AgentRow.name > after)
+        return [dict(row) for row in (await self._connection.execute(statement)).mappings()]
+
+    async def update(self, id: UUID, changes: dict[str, Any], now: datetime) -> bool:
+        values = {("extra" if name == "metadata" else name): value for name, value in changes.items()}
+        statement = (
+            update(AgentRow)
+            .where(AgentRow.tenant_id == self._tenant_id, AgentRow.id == id)
+            .values(**values, updated_at=now)
+        )
+        return (await self._connection.execute(statement)).rowcount > 0
+
+    async def delete(self, id: UUID) -> bool:
+        """Erase an agent with all that it holds, table by table: cascades would go row by row."""
+        locked = select(AgentRow.id).where(AgentRow.tenant_id == self._tenant_id, AgentRow.id == id)
+        if (await self._connection.execute(locked.with_for_update())).scalar() is None:
+            return False
+        for statement in _ERASE:
+            await driver(self._connection).execute(statement, id)
+        return True
+
+    async def counts(self, id: UUID) -> AgentCounts:
+        row = await driver(self._connection).fetchrow(
+            """
+            SELECT
+                (SELECT count(*) FROM memories WHERE agent_id = $1 AND status = 'current') AS memories,
+                (SELECT count(*) FROM edges WHERE agent_id = $1 AND invalidated_at IS NULL) AS edges,
+                (SELECT count(*) FROM entities WHERE agent_id = $1) AS entities,
+                (SELECT count(DISTINCT memory_id) FROM pending_projections WHERE agent_id = $1) AS pending_links
+            """,
+            id,
+        )
+        assert row is not None  # aggregates give one row always
+        return AgentCounts(**dict(row))
+
+    async def sizes(self, id: UUID) -> AgentSizes:
+        row = await driver(self._connection).fetchrow(
+            """
+            SELECT coalesce(sum(memories), 0)::bigint AS memories, coalesce(sum(terms), 0)::bigint AS terms
+            FROM agent_counters WHERE agent_id = $1
+            """,
+            id,
+        )
+        assert row is not None  # aggregates give one row always
+        return AgentSizes(**dict(row))

@@ -1,0 +1,99 @@
+"""Use cases of agents."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+from pydantic import TypeAdapter
+from sqlalchemy.exc import IntegrityError
+from uuid_utils.compat import uuid7
+
+from engram.agents.repository import AgentRepository
+from engram.agents.schemas import Agent, AgentCreate, AgentPage, AgentStats, AgentUpdate
+from engram.db.database import Database
+from engram.paging import decode_cursor, encode_cursor
+from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
+from engram.tenants.scope import Scope
+from engram.text.terms import LANGUAGES
+
+_CURSOR: TypeAdapter[tuple[str]] = TypeAdapter(tuple[str])
+
+
+def agent_not_found(id: object) -> NotFoundProblem:
+    return NotFoundProblem(f"There is no agent {id}.")
+
+
+class AgentService:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def create(self, scope: Scope, request: AgentCreate) -> tuple[Agent, bool]:
+        """Get or create an agent by name; says whether it is new. An existing one is returned as it is."""
+        if request.language not in LANGUAGES:
+            raise InvalidInputProblem.of("language", f"must be one of {', '.join(LANGUAGES)}")
+        async with self._database.transaction() as connection:
+            agents = AgentRepository(connection, scope)
+            created = await agents.insert(uuid7(), request.name, request.language, request.metadata)
+            row = await agents.by_name(request.name)
+        if row is None:
+            raise ConflictProblem(f"Agent {request.name!r} was deleted in the same moment; try again.")
+        return Agent.model_validate(row), created
+
+    async def get(self, scope: Scope, id: str) -> Agent:
+        async with self._database.snapshot() as connection:
+            row = await AgentRepository(connection, scope).by_id(UUID(id))
+        if row is None:
+            raise agent_not_found(id)
+        return Agent.model_validate(row)
+
+    async def list(self, scope: Scope, *, name: str | None, limit: int, cursor: str | None) -> AgentPage:
+        """Agents by name; with ``name``, that one or none."""
+        after = decode_cursor(cursor, _CURSOR)[0] if cursor is not None else None
+        async with self._database.snapshot() as connection:
+            agents = AgentRepository(connection, scope)
+            if name is not None:
+                row = await agents.by_name(name)
+                rows = [row] if row else []
+            else:
+                rows = await agents.page(limit + 1, after)
+        more = len(rows) > limit
+        data = [Agent.model_validate(row) for row in rows[:limit]]
+        return AgentPage(data=data, next_cursor=encode_cursor(data[-1].name) if more else None)
+
+    async def update(self, scope: Scope, id: str, request: AgentUpdate) -> Agent:
+        """Change what the request names. Raises ConflictProblem where the new name is taken."""
+        changes = {field: getattr(request, field) for field in request.model_fields_set}
+        empty = [field for field, value in changes.items() if value is None]
+        if empty:
+            raise InvalidInputProblem.of(empty[0], "must not be null")
+        try:
+            async with self._database.transaction() as connection:
+                agents = AgentRepository(connection, scope)
+                found = not changes or await agents.update(UUID(id), changes, datetime.now(UTC))
+                row = await agents.by_id(UUID(id)) if found else None
+        except IntegrityError:
+            raise ConflictProblem(f"Another agent is named {request.name!r}.") from None
+        if row is None:
+            raise agent_not_found(id)
+        return Agent.model_validate(row)
+
+    async def delete(self, scope: Scope, id: str) -> None:
+        """Erase an agent and all that it holds, for good."""
+        async with self._database.transaction() as connection:
+            if not await AgentRepository(connection, scope).delete(UUID(id)):
+                raise agent_not_found(id)
+
+    async def stats(self, scope: Scope, id: str) -> AgentStats:
+        async with self._database.snapshot() as connection:
+            agents = AgentRepository(connection, scope)
+            if await agents.by_id(UUID(id)) is None:
+                raise agent_not_found(id)
+            counts = await agents.counts(UUID(id))
+        return AgentStats(
+            agent_id=id,
+            memories=counts.memories,
+            edges=counts.edges,
+            entities=counts.entities,
+            pending_links=counts.pending_links,
+        )

@@ -1,0 +1,99 @@
+"""The canonical form of a name: one function, used on every write, read and filter.
+
+Two spellings name the same entity exactly when their canonical forms are equal. Nothing is matched fuzzily.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import inflect
+
+MAX_NAME_CHARS = 256
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_FIRST_PERSON = _words("i me my mine myself we us our ours ourselves")
+_DETERMINERS = _words("a an the this that these those my your his her its our their some any each every either neither")
+_PRONOUNS = _words(
+    "you your yours yourself yourselves he him his himself she her hers herself it its itself they them their theirs"
+    " themselves one oneself who whom whose which what someone somebody something anyone anybody anything everyone"
+    " everybody everything nobody nothing none this that these those"
+)
+_INTERJECTIONS = _words("oh ah hey hello hi wow yeah yes yep nope okay ok please thanks hmm huh ugh oops alas")
+_LIGHT_VERBS = _words(
+    "be is are was were been being am do does did done doing have has had having get gets got getting make makes made"
+    " making take takes took taken taking give gives gave given giving go goes went gone going let lets"
+)
+_DROPPED = _DETERMINERS | _PRONOUNS | _INTERJECTIONS | _LIGHT_VERBS
+# Singular forms that end like a plural: analysis, status, glass.
+_SINGULAR_ENDINGS = ("ss", "us", "is")
+_QUOTES = "\"'`\u201c\u201d\u2018\u2019\u00ab\u00bb"
+_IDENTIFIER = re.compile(r"(?P<kind>commit|error):(?P<name>[^\s`\"'*_<\[].*)", re.IGNORECASE | re.DOTALL)
+_POSSESSIVE = re.compile(r"(?:['\u2019\u02bc]s|(?<=s)['\u2019\u02bc])$", re.IGNORECASE)
+_UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]")
+_SHORTEST = 3
+_SHORTEST_UNSPACED = 2
+
+
+def canonical_name(raw: str) -> str | None:
+    """The canonical form of a name, or None where nothing is left that could name an entity.
+
+    Dropped are pronouns, interjections, light verbs, names of two characters or fewer (of one in scripts written
+    without spaces), and names over 256 characters before or after NFKC.
+    """
+    if len(raw) > MAX_NAME_CHARS:
+        return None
+    text = " ".join(unicodedata.normalize("NFKC", raw).split())
+    if len(text) > MAX_NAME_CHARS:
+        return None
+    text = text.strip(_QUOTES + " ")
+    if _IDENTIFIER.fullmatch(text):
+        return text.casefold()
+    name = _without_determiners(_POSSESSIVE.sub("", text))
+    if name.casefold() in _FIRST_PERSON:
+        return "user"
+    *front, last = name.split(" ")
+    name = " ".join([*front, _singular(last)]).casefold()
+    shortest = _SHORTEST_UNSPACED if _UNSPACED.search(name) else _SHORTEST
+    return None if name in _DROPPED or len(name) < shortest else name
+
+
+def singular(word: str) -> str:
+    """The singular of a folded English noun; any other word as it is."""
+    if len(word) <= _SHORTEST or not word.isascii() or not word.isalpha() or word.endswith(_SINGULAR_ENDINGS):
+        return word
+    return _inflected(word)
+
+
+def _singular(word: str) -> str:
+    # In capitals it is an acronym, with digits an identifier: neither has a plural of its own.
+    return word if word.isupper() else singular(word.casefold())
+
+
+@lru_cache(maxsize=65536)
+def _inflected(word: str) -> str:
+    return _engine().singular_noun(word) or word
+
+
+@cache
+def _engine() -> inflect.engine:
+    # Imported at the first plural: the library takes over a second to load, which a start should not wait for.
+    import inflect  # noqa: PLC0415
+
+    return inflect.engine()
+
+
+def _without_determiners(text: str) -> str:
+    first, _, rest = text.partition(" ")
+    while rest and first.casefold() in _DETERMINERS:
+        text = rest
+        first, _, rest = text.partition(" ")
+    return text

@@ -1,0 +1,115 @@
+"""Recognising known names: in new memories, and in earlier ones for names that are new."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from uuid import UUID
+
+from engram.agents.repository import AgentRepository
+from engram.db.database import Database
+from engram.entities.recognition import NameMatcher, openings
+from engram.entities.repository import EntityRepository, Mention
+from engram.memories.projections import Settle
+from engram.memories.repository import MemoryRepository, StoredText
+from engram.tenants.scope import Scope
+from engram.text.stopwords import stop_words
+from engram.text.terms import analyzer_for
+
+SWEEP_LIMIT = 5000
+"""Earlier memories searched for a new name, the latest first. It is far beyond the size of a hub, and a hub leads only
+toward the memories about it: what lies further back would not change a recall."""
+
+MAX_TEXT_CHARS = 100_000
+"""Names are recognised in this much of a text's beginning."""
+
+GROUP_CHARS = 1_000_000
+"""Texts are matched in groups of about this size, so that memory stays flat."""
+
+
+class EntityProjection:
+    """Recognised mentions. What a memory declares is written with it; this adds what is found in texts."""
+
+    name = "entities"
+
+    def __init__(self, database: Database, *, enabled: bool) -> None:
+        self._database = database
+        self._enabled = enabled
+
+    async def project(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], settle: Settle) -> None:
+        new_names: dict[str, UUID] = {}
+        if self._enabled:
+            async with self._database.snapshot() as connection:
+                agent = await AgentRepository(connection, scope).by_id(agent_id)
+                new_names = await EntityRepository(connection, scope).unswept(agent_id, memory_ids)
+            if agent is not None:
+                language = agent["language"]
+                ids = await self._with_earlier(scope, agent_id, memory_ids, list(new_names), language)
+                await self._recognise(scope, agent_id, ids, stop_words(language))
+        async with self._database.transaction() as connection:
+            await EntityRepository(connection, scope).mark_swept(agent_id, list(new_names.values()), datetime.now(UTC))
+            await settle(connection)
+
+    async def _with_earlier(
+        self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], names: list[str], language: str
+    ) -> list[UUID]:
+        """These memories and the earlier ones in which a new name may stand."""
+        phrases = await asyncio.to_thread(_phrases, names, language)
+        if not phrases:
+            return list(memory_ids)
+        async with self._database.snapshot() as connection:
+            earlier = await MemoryRepository(connection, scope).holding_all(agent_id, phrases, SWEEP_LIMIT)
+        return sorted({*memory_ids, *earlier})
+
+    async def _recognise(
+        self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], ignored: frozenset[str]
+    ) -> None:
+        for start in range(0, len(memory_ids), 1000):
+            async with self._database.snapshot() as connection:
+                texts = await MemoryRepository(connection, scope).texts(
+                    agent_id, memory_ids[start : start + 1000], max_chars=MAX_TEXT_CHARS
+                )
+            for group in _groups(texts):
+                await self._recognise_group(scope, agent_id, group, ignored)
+
+    async def _recognise_group(
+        self, scope: Scope, agent_id: UUID, texts: Sequence[StoredText], ignored: frozenset[str]
+    ) -> None:
+        offered = await asyncio.to_thread(_openings, texts)
+        async with self._database.snapshot() as connection:
+            names = await EntityRepository(connection, scope).named_in(agent_id, offered)
+        found = await asyncio.to_thread(_mentions, texts, names, ignored)
+        async with self._database.transaction() as connection:
+            await EntityRepository(connection, scope).replace_recognized(agent_id, [text.id for text in texts], found)
+
+
+def _phrases(names: Sequence[str], language: str) -> list[list[str]]:
+    """The terms of each name; of a name made only of stop words there are none, and it is never recognised."""
+    analyzer = analyzer_for(language)
+    return [terms for terms in (analyzer.query_terms(name) for name in names) if terms]
+
+
+def _groups(texts: Sequence[StoredText]) -> list[list[StoredText]]:
+    groups: list[list[StoredText]] = []
+    size = GROUP_CHARS
+    for text in texts:
+        if size >= GROUP_CHARS:
+            groups.append([])
+            size = 0
+        groups[-1].append(text)
+        size += len(text.content)
+    return groups
+
+
+def _openings(texts: Sequence[StoredText]) -> set[str]:
+    return set().union(*(openings(text.content) for text in texts))
+
+
+def _mentions(texts: Sequence[StoredText], names: dict[str, UUID], ignored: frozenset[str]) -> list[Mention]:
+    matcher = NameMatcher(names, ignored=ignored)
+    return [
+        Mention(text.id, names[name], is_subject=False, recognized=True)
+        for text in texts
+        for name in sorted(matcher.find(text.content))
+    ]

@@ -1,0 +1,77 @@
+"""Finding known names in text: the longest name at each place, whole words only.
+
+Names are looked up by their *opening*, the first two words (or the only one): a text offers its own words and pairs of
+neighbours, the store answers with the names that open so, and a trie finds them. What a text costs depends on the
+text, not on how many names the agent knows; and no process keeps a matcher that another one's write makes stale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from engram.entities.canonical import singular
+from engram.text.words import words
+
+# Where a name ends in the trie; no word is empty.
+_END = ""
+
+
+def opening(name: str) -> str:
+    """The first two words of a canonical name, by which it is looked up; empty for one without words."""
+    return " ".join(words(name)[:2])
+
+
+def openings(text: str) -> set[str]:
+    """Every opening of which a name could stand in the text."""
+    found: set[str] = set()
+    previous = None
+    for word in words(text):
+        endings = {word, singular(word)}
+        found |= endings
+        if previous is not None:
+            found.update(f"{previous} {ending}" for ending in endings)
+        previous = word
+    return found
+
+
+class NameMatcher:
+    """Finds names in texts. A name's last word also matches its plural, as the canonical form has it singular."""
+
+    def __init__(self, names: Iterable[str], *, ignored: frozenset[str] = frozenset()) -> None:
+        """``names`` are canonical. A name made only of ``ignored`` words (stop words) is never recognised."""
+        self._trie: dict[str, object] = {}
+        for name in names:
+            parts = words(name)
+            if not parts or all(part in ignored for part in parts):
+                continue
+            node: dict[str, object] = self._trie
+            for part in parts:
+                node = node.setdefault(part, {})  # type: ignore[assignment]
+            node.setdefault(_END, name)
+
+    def find(self, text: str) -> set[str]:
+        """The names that stand in the text."""
+        parts = words(text)
+        found: set[str] = set()
+        at = 0
+        while at < len(parts):
+            name, length = self._longest(parts, at)
+            if name is not None:
+                found.add(name)
+            at += max(length, 1)
+        return found
+
+    def _longest(self, parts: list[str], start: int) -> tuple[str | None, int]:
+        node: Mapping[str, object] | None = self._trie
+        best: tuple[str | None, int] = (None, 0)
+        for length, part in enumerate(parts[start:], start=1):
+            assert node is not None
+            for ending in (singular(part), part):
+                last = node.get(ending)
+                if isinstance(last, dict) and _END in last:
+                    best = (str(last[_END]), length)
+            step = node.get(part)
+            if not isinstance(step, dict):
+                break
+            node = step
+        return best

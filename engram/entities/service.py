@@ -1,0 +1,41 @@
+"""Use cases of entities that other domains call inside their own transactions."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+from uuid_utils.compat import uuid7
+
+from engram.entities.declaration import Declaration
+from engram.entities.repository import EntityRepository, Mention
+from engram.tenants.scope import Scope
+
+
+class EntityService:
+    async def declare(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, declaration: Declaration
+    ) -> None:
+        """Write the entities and mentions that new memories declare, in the memories' own transaction."""
+        if not declaration.roles:
+            return
+        entities = EntityRepository(connection, scope)
+        offered = {name: uuid7() for name in sorted(declaration.spellings)}
+        ids = await entities.ensure(agent_id, declaration.spellings, offered)
+        await entities.add_mentions(
+            agent_id,
+            [
+                Mention(memory_id, ids[name], is_subject=is_subject, recognized=False)
+                for (memory_id, name), is_subject in declaration.roles.items()
+            ],
+        )
+
+    async def forget(self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_id: UUID) -> None:
+        """Take a memory's mentions away. Its entities stay: others may name them."""
+        await EntityRepository(connection, scope).remove_mentions(agent_id, memory_id)
+
+    async def of_memory(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_id: UUID
+    ) -> list[dict[str, object]]:
+        found = await EntityRepository(connection, scope).of_memories(agent_id, [memory_id])
+        return found[memory_id]

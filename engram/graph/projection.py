@@ -1,0 +1,66 @@
+"""Thematic links of new memories."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from uuid import UUID
+
+import numpy as np
+
+from engram.agents.repository import AgentRepository
+from engram.db.database import Database
+from engram.graph.repository import EdgeRepository, NewEdge
+from engram.graph.schemas import RelationType
+from engram.graph.thematic import DEGREE, nearest, weight
+from engram.memories.projections import Settle
+from engram.memories.vectors import VectorIndex
+from engram.tenants.scope import Scope
+
+MATRIX_FROM = 16
+"""From this many new memories on, one matrix product beats a query for each."""
+
+MATRIX_LIMIT = 20_000
+"""Up to this many memories an agent's vectors are read for it."""
+
+
+class ThematicProjection:
+    """Links each new memory to its nearest of the agent, those of its own batch included."""
+
+    name = "thematic"
+
+    def __init__(self, database: Database, index: VectorIndex, threshold: float) -> None:
+        self._database = database
+        self._index = index
+        self._threshold = threshold
+
+    async def project(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], settle: Settle) -> None:
+        async with self._database.snapshot() as connection:
+            counts = await AgentRepository(connection, scope).sizes(agent_id)
+            edges = EdgeRepository(connection, scope)
+            by_matrix = len(memory_ids) >= MATRIX_FROM and counts.memories <= MATRIX_LIMIT
+            if by_matrix:
+                ids, vectors = await edges.vectors(agent_id, self._index)
+            else:
+                pairs = await edges.nearest(
+                    agent_id, memory_ids, self._index, DEGREE, indexed=self._index.serves(counts.memories)
+                )
+        if by_matrix:
+            pairs = await asyncio.to_thread(self._from_matrix, ids, vectors, set(memory_ids))
+        links = [
+            NewEdge(source, target, RelationType.thematic, weight(similarity, self._threshold))
+            for source, target, similarity in pairs
+            if similarity > self._threshold
+        ]
+        async with self._database.transaction() as connection:
+            await EdgeRepository(connection, scope).link(agent_id, links, origin="thematic")
+            await settle(connection)
+
+    def _from_matrix(
+        self, ids: list[UUID], vectors: list[np.ndarray], new: set[UUID]
+    ) -> list[tuple[UUID, UUID, float]]:
+        if not ids:
+            return []
+        rows = np.array([place for place, id in enumerate(ids) if id in new], dtype=np.intp)
+        found = nearest(np.stack(vectors), rows, self._threshold)
+        return [(ids[source], ids[target], similarity) for source, target, similarity in found]

@@ -1,0 +1,36 @@
+"""The eight relations, and what a hop over each costs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+
+from engram.graph.schemas import RelationType
+
+MULTIPLIERS: Mapping[RelationType, float] = MappingProxyType(
+    {
+        RelationType.entity_link: 0.98,
+        RelationType.causal: 0.97,
+        RelationType.temporal: 0.97,
+        RelationType.thematic: 0.95,
+        RelationType.contradicts: 0.95,
+        RelationType.supports: 0.96,
+        RelationType.derived_from: 0.96,
+        RelationType.supersedes: 0.94,
+    }
+)
+"""Decay multipliers: a hop keeps this share of the score that it carries."""
+
+UNDIRECTED = frozenset({RelationType.thematic, RelationType.contradicts, RelationType.entity_link})
+
+TEMPORAL_WEIGHT = 0.8
+"""Weight of the link between neighbours in a session."""
+
+HUB_SIZE = 50
+"""An entity named by more memories is a hub: it leads only toward the memories about it."""
+
+
+def multipliers(relation_types: Collection[RelationType] | None = None) -> dict[str, float]:
+    """Multipliers by name, of all relations or of these."""
+    wanted = set(RelationType) if relation_types is None else set(relation_types)
+    return {relation.value: multiplier for relation, multiplier in MULTIPLIERS.items() if relation in wanted}

@@ -1,0 +1,229 @@
+"""SQL of edges. Scope: every statement names the agent, whose tenant was checked; look-ups by id name the tenant."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from engram.db.database import driver
+from engram.graph.neighbours import COLUMNS, Neighbourhood
+from engram.graph.relations import UNDIRECTED
+from engram.graph.schemas import EdgeCreate, RelationType
+from engram.memories.vectors import HNSW_SETTINGS, VectorIndex
+from engram.tenants.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class NewEdge:
+    source_id: UUID
+    target_id: UUID
+    relation_type: RelationType
+    weight: float
+
+
+def stored_ends(source: UUID, target: UUID, relation: RelationType) -> tuple[UUID, UUID]:
+    """The ends as stored: a relation without direction has the lesser id first, so that it is one row."""
+    return (target, source) if relation in UNDIRECTED and target < source else (source, target)
+
+
+class EdgeRepository:
+    def __init__(self, connection: AsyncConnection, scope: Scope) -> None:
+        self._driver = driver(connection)
+        self._tenant_id = scope.tenant_id
+
+    async def agents_of(self, memory_ids: Collection[UUID]) -> dict[UUID, UUID]:
+        """The agent of each of these memories that stands."""
+        rows = await self._driver.fetch(
+            "SELECT id, agent_id FROM memories WHERE id = ANY ($1::uuid[]) AND tenant_id = $2 AND status <> 'deleted'",
+            list(memory_ids),
+            self._tenant_id,
+        )
+        return {row["id"]: row["agent_id"] for row in rows}
+
+    async def link(self, agent_id: UUID, edges: Sequence[NewEdge], *, origin: str) -> None:
+        """Write edges that we found. One that stands keeps the greater weight; one that was deleted stays so."""
+        best: dict[tuple[UUID, UUID, str], float] = {}
+        for edge in edges:
+            ends = stored_ends(edge.source_id, edge.target_id, edge.relation_type)
+            place = (*ends, edge.relation_type.value)
+            best[place] = max(best.get(place, 0.0), edge.weight)
+        rows = sorted(best.items())
+        # Only between memories that stand: one may have gone since it was found.
+        await self._driver.execute(
+            """
+            INSERT INTO edges AS edge (agent_id, tenant_id, source_id, target_id, relation_type, weight, origin)
+            SELECT $1, $2, new.source_id, new.target_id, new.relation_type, new.weight, $7
+            FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::float8[])
+                AS new (source_id, target_id, relation_type, weight)
+            JOIN memories s ON s.agent_id = $1 AND s.id = new.source_id
+            JOIN memories t ON t.agent_id = $1 AND t.id = new.target_id
+            ORDER BY new.source_id, new.target_id, new.relation_type
+            ON CONFLICT (agent_id, source_id, target_id, relation_type) DO UPDATE
+            SET weight = excluded.weight
+            WHERE edge.invalidated_at IS NULL AND edge.weight < excluded.weight
+            """,
+            agent_id,
+            self._tenant_id,
+            [source for (source, _, _), _ in rows],
+            [target for (_, target, _), _ in rows],
+            [relation for (_, _, relation), _ in rows],
+            [weight for _, weight in rows],
+            origin,
+        )
+
+    async def assert_edge(self, agent_id: UUID, edge: EdgeCreate, now: datetime) -> None:
+        """Write an edge that a client asserts: the greater weight stays, and one that was deleted comes back."""
+        source, target = stored_ends(UUID(edge.source_id), UUID(edge.target_id), edge.relation_type)
+        await self._driver.execute(
+            """
+            INSERT INTO edges AS edge (
+                agent_id, tenant_id, source_id, target_id, relation_type, weight, origin, label, reason, valid_from,
+                valid_until, recorded_at
+            )
+            VALUES ($1, $2, $3, $4, $5, $6, 'asserted', $7, $8, $9, $10, $11)
+            ON CONFLICT (agent_id, source_id, target_id, relation_type) DO UPDATE
+            SET weight = CASE WHEN edge.invalidated_at IS NULL THEN greatest(edge.weight, excluded.weight)
+                              ELSE excluded.weight END,
+                origin = 'asserted',
+                label = coalesce(excluded.label, edge.label),
+                reason = coalesce(excluded.reason, edge.reason),
+                valid_from = coalesce(excluded.valid_from, edge.valid_from),
+                valid_until = coalesce(excluded.valid_until, edge.valid_until),
+                invalidated_at = NULL
+            """,
+            agent_id,
+            self._tenant_id,
+            source,
+            target,
+            edge.relation_type.value,
+            edge.weight,
+            edge.label,
+            edge.reason,
+            edge.valid_from,
+            edge.valid_until,
+            now,
+        )
+
+    async def asserted(self, agent_id: UUID, source: UUID, target: UUID, relation: RelationType) -> dict[str, Any]:
+        """A stored edge, seen from ``source``."""
+        near, far = stored_ends(source, target, relation)
+        row = await self._driver.fetchrow(
+            """
+            SELECT relation_type, weight, origin, label, reason, valid_from, valid_until, recorded_at
+            FROM edges WHERE agent_id = $1 AND source_id = $2 AND target_id = $3 AND relation_type = $4
+            """,
+            agent_id,
+            near,
+            far,
+            relation.value,
+        )
+        assert row is not None  # written in this transaction
+        direction = "both" if relation in UNDIRECTED else "out"
+        return {**row, "source_memory_id": source, "target_memory_id": target, "direction": direction}
+
+    async def invalidate(
+        self, agent_id: UUID, source: UUID, target: UUID, relation: RelationType, now: datetime
+    ) -> bool:
+        """Close an edge; false where none stands."""
+        source, target = stored_ends(source, target, relation)
+        status: str = await self._driver.execute(
+            """
+            UPDATE edges SET invalidated_at = $5
+            WHERE agent_id = $1 AND source_id = $2 AND target_id = $3 AND relation_type = $4
+                AND invalidated_at IS NULL
+            """,
+            agent_id,
+            source,
+            target,
+            relation.value,
+            now,
+        )
+        return status == "UPDATE 1"
+
+    async def of_memory(
+        self,
+        memory_id: UUID,
+        around: Neighbourhood,
+        *,
+        directions: Collection[str],
+        min_weight: float,
+        limit: int,
+        after: tuple[float, str, UUID, str] | None,
+        target: UUID | None = None,
+    ) -> list[dict[str, Any]]:
+        """Edges of a memory, each once, strongest first; after (weight, relation, target, direction)."""
+        p = around.p
+        clauses = [
+            f"weight >= {p(min_weight, 'float8')}",
+            f"direction = ANY ({p(list(directions), 'text[]')})",
+        ]
+        if target is not None:
+            clauses.append(f"target_id = {p(target, 'uuid')}")
+        if after is not None:
+            last_weight, relation, last, direction = after
+            clauses.append(
+                f"(-weight, relation_type, target_id, direction) >"
+                f" ({p(-last_weight, 'float8')}, {p(relation, 'text')}, {p(last, 'uuid')}, {p(direction, 'text')})"
+            )
+        rows = await self._driver.fetch(
+            f"""
+            WITH asked AS MATERIALIZED (SELECT {p(memory_id, "uuid")} AS id),
+            found AS MATERIALIZED (
+                SELECT DISTINCT ON (relation_type, target_id, direction) {COLUMNS}
+                FROM ({around.sql("asked")}) AS edge
+                ORDER BY relation_type, target_id, direction, weight DESC, origin
+            )
+            SELECT found.*, e.display_name AS entity
+            FROM found
+            LEFT JOIN entities e ON e.agent_id = {p(around.agent_id, "uuid")} AND e.id = found.entity_id
+            WHERE {" AND ".join(clauses)}
+            ORDER BY weight DESC, relation_type, target_id, direction
+            LIMIT {p(limit, "int")}
+            """,
+            *p.values,
+        )
+        return [dict(row) for row in rows]
+
+    async def vectors(self, agent_id: UUID, index: VectorIndex) -> tuple[list[UUID], list[np.ndarray]]:
+        """Embeddings of the agent's current memories, by id."""
+        rows = await self._driver.fetch(
+            f"""
+            SELECT m.id, m.embedding FROM memories m
+            WHERE m.agent_id = $1 AND m.status = 'current' AND {index.of_model("m")}
+            ORDER BY m.id
+            """,
+            agent_id,
+        )
+        return [row["id"] for row in rows], [row["embedding"] for row in rows]
+
+    async def nearest(
+        self, agent_id: UUID, memory_ids: Sequence[UUID], index: VectorIndex, degree: int, *, indexed: bool
+    ) -> list[tuple[UUID, UUID, float]]:
+        """For each of these memories its nearest current ones, as ``(id, neighbour, cosine)``."""
+        if indexed:
+            await self._driver.fetch(f"SELECT {HNSW_SETTINGS}")
+        distance = index.distance("m", "new.embedding", indexed=indexed)
+        rows = await self._driver.fetch(
+            f"""
+            SELECT new.id, near.id AS neighbour, 1 - near.distance AS similarity
+            FROM memories new
+            CROSS JOIN LATERAL (
+                SELECT m.id, {distance} AS distance
+                FROM memories m
+                WHERE m.agent_id = $1 AND m.status = 'current' AND {index.of_model("m")} AND m.id <> new.id
+                ORDER BY {distance} LIMIT $3
+            ) AS near
+            WHERE new.agent_id = $1 AND new.id = ANY ($2::uuid[]) AND new.status = 'current'
+                AND {index.of_model("new")} AND near.distance <> 'NaN'
+            """,
+            agent_id,
+            list(memory_ids),
+            degree,
+        )
+        return [(row["id"], row["neighbour"], row["similarity"]) for row in rows]

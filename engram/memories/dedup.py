@@ -1,0 +1,31 @@
+"""When two memories are the same: one hash over text and scope, compared exactly."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from datetime import datetime
+
+
+def dedup_hash(
+    content: str,
+    *,
+    user_id: str | None,
+    session_id: str | None,
+    key: str | None = None,
+    valid_from: datetime | None = None,
+) -> bytes:
+    """32 bytes, equal exactly for the same NFC text in the same user, session and key.
+
+    ``valid_from`` counts where the writer gave one: an import can be repeated, and a turn said twice at different
+    times stays two.
+    """
+    began = valid_from.isoformat() if valid_from is not None else None
+    digest = hashlib.sha256()
+    for part in (user_id, session_id, key, began, unicodedata.normalize("NFC", content)):
+        # A length before each part, and a mark for none, so that parts cannot run into each other.
+        encoded = b"" if part is None else part.encode()
+        digest.update(b"-" if part is None else b"+")
+        digest.update(len(encoded).to_bytes(8, "big"))
+        digest.update(encoded)
+    return digest.digest()

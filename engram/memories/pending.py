@@ -1,0 +1,122 @@
+"""SQL of work owed to memories. Claiming is across tenants: it is the server's own work; each row keeps its scope."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from engram.db.database import driver
+from engram.tenants.scope import Scope
+
+Due = dict[str, dict[tuple[UUID, UUID], list[UUID]]]
+"""Memory ids by projection, and by tenant and agent."""
+
+
+class PendingRepository:
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._driver = driver(connection)
+
+    async def owe(
+        self,
+        scope: Scope,
+        agent_id: UUID,
+        memory_ids: Sequence[UUID],
+        projections: Sequence[str],
+        next_attempt_at: datetime,
+    ) -> None:
+        await self._driver.execute(
+            """
+            INSERT INTO pending_projections (agent_id, tenant_id, memory_id, projection, next_attempt_at)
+            SELECT $1, $2, owed.memory_id, owed.projection, $5
+            FROM unnest($3::uuid[]) AS m (memory_id) CROSS JOIN LATERAL (
+                SELECT m.memory_id, p.projection FROM unnest($4::text[]) AS p (projection)
+            ) AS owed
+            ORDER BY owed.memory_id, owed.projection
+            ON CONFLICT DO NOTHING
+            """,
+            agent_id,
+            scope.tenant_id,
+            list(memory_ids),
+            list(projections),
+            next_attempt_at,
+        )
+
+    async def settle(self, agent_id: UUID, memory_ids: Sequence[UUID], projection: str) -> None:
+        await self._driver.execute(
+            """
+            DELETE FROM pending_projections done
+            USING (
+                SELECT memory_id FROM pending_projections
+                WHERE agent_id = $1 AND memory_id = ANY ($2::uuid[]) AND projection = $3
+                ORDER BY memory_id FOR UPDATE
+            ) AS owed
+            WHERE done.agent_id = $1 AND done.memory_id = owed.memory_id AND done.projection = $3
+            """,
+            agent_id,
+            list(memory_ids),
+            projection,
+        )
+
+    async def note_failure(
+        self,
+        agent_id: UUID,
+        memory_ids: Sequence[UUID],
+        projection: str,
+        *,
+        error: str,
+        now: datetime,
+        first: timedelta,
+        longest: timedelta,
+    ) -> None:
+        """Note a failure; the pause before the next attempt doubles each time, up to ``longest``."""
+        await self._driver.execute(
+            """
+            UPDATE pending_projections noted
+            SET attempts = noted.attempts + 1, error = $4,
+                next_attempt_at = $5 + least($6::interval * power(2, least(noted.attempts, 20)), $7::interval)
+            FROM (
+                SELECT memory_id FROM pending_projections
+                WHERE agent_id = $1 AND memory_id = ANY ($2::uuid[]) AND projection = $3
+                ORDER BY memory_id FOR UPDATE
+            ) AS owed
+            WHERE noted.agent_id = $1 AND noted.memory_id = owed.memory_id AND noted.projection = $3
+            """,
+            agent_id,
+            list(memory_ids),
+            projection,
+            error,
+            now,
+            first,
+            longest,
+        )
+
+    async def claim(self, now: datetime, until: datetime, limit: int) -> Due:
+        """What is due, moved on to ``until`` so that no other process takes it meanwhile."""
+        rows = await self._driver.fetch(
+            """
+            UPDATE pending_projections claimed SET next_attempt_at = $2
+            FROM (
+                SELECT agent_id, memory_id, projection FROM pending_projections
+                WHERE next_attempt_at <= $1 ORDER BY next_attempt_at LIMIT $3 FOR UPDATE SKIP LOCKED
+            ) AS due
+            WHERE claimed.agent_id = due.agent_id AND claimed.memory_id = due.memory_id
+                AND claimed.projection = due.projection
+            RETURNING claimed.projection, claimed.tenant_id, claimed.agent_id, claimed.memory_id
+            """,
+            now,
+            until,
+            limit,
+        )
+        due: Due = {}
+        for row in sorted(rows, key=lambda row: row["memory_id"]):
+            agents = due.setdefault(row["projection"], {})
+            agents.setdefault((row["tenant_id"], row["agent_id"]), []).append(row["memory_id"])
+        return due
+
+    async def count(self) -> int:
+        """Memories to which something is owed, over all tenants: a number for the operator."""
+        count: int = await self._driver.fetchval("SELECT count(DISTINCT memory_id) FROM pending_projections")
+        return count

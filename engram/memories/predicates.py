@@ -1,0 +1,93 @@
+"""Which memories a read may see, as SQL over an alias of ``memories``.
+
+Every arm of a recall, every hop of its walk and every list goes through here, so that no path forgets a filter.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from engram.db.parameters import Parameters
+from engram.memories.filters import conditions
+
+_COMPARISONS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visibility:
+    """``now`` bounds what holds where no ``as_of`` asks for another time.
+
+    Without ``as_of``: what is current and has not ended, a later start included. With it: what held at that instant.
+    """
+
+    now: datetime
+    as_of: datetime | None = None
+    user_id: str | None = None
+    session_id: str | None = None
+    tags_any: list[str] | None = None
+    tags_all: list[str] | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    began_from: datetime | None = None
+    began_before: datetime | None = None
+
+    def holding(self, alias: str, p: Parameters) -> str:
+        """What holds in time, whatever else is asked for: neighbours in a session are found among these."""
+        if self.as_of is None:
+            ends = p(self.now, "timestamptz")
+            return f"{alias}.status = 'current' AND ({alias}.valid_until IS NULL OR {alias}.valid_until > {ends})"
+        at = p(self.as_of, "timestamptz")
+        return (
+            f"{alias}.status <> 'deleted' AND {alias}.valid_from <= {at}"
+            f" AND ({alias}.valid_until IS NULL OR {alias}.valid_until > {at})"
+        )
+
+    def sql(self, alias: str, p: Parameters) -> str:
+        """The whole predicate."""
+        clauses = [self.holding(alias, p)]
+        if self.user_id is not None:
+            clauses.append(f"{alias}.user_id = {p(self.user_id, 'text')}")
+        if self.session_id is not None:
+            clauses.append(f"{alias}.session_id = {p(self.session_id, 'text')}")
+        if self.tags_any is not None:
+            clauses.append(f"{alias}.tags && {p(self.tags_any, 'text[]')}")
+        if self.tags_all is not None:
+            clauses.append(f"{alias}.tags @> {p(self.tags_all, 'text[]')}")
+        if self.began_from is not None:
+            clauses.append(f"{alias}.valid_from >= {p(self.began_from, 'timestamptz')}")
+        if self.began_before is not None:
+            clauses.append(f"{alias}.valid_from < {p(self.began_before, 'timestamptz')}")
+        clauses.extend(_condition(alias, *condition, p) for condition in conditions(self.metadata))
+        return " AND ".join(clauses)
+
+
+def _condition(alias: str, name: str, operator: str, operand: Any, p: Parameters) -> str:
+    value = f"{alias}.metadata -> {p(name, 'text')}"
+    if operator == "exists":
+        present = f"{alias}.metadata ? {p(name, 'text')}"
+        return present if operand else f"NOT ({present})"
+    if operator == "in":
+        return f"({value}) = ANY (ARRAY(SELECT jsonb_array_elements({p(json.dumps(operand), 'jsonb')})))"
+    if operator == "contains":
+        return _contains(value, operand, p)
+    encoded = p(json.dumps(operand), "jsonb")
+    if operator == "eq":
+        return f"coalesce(({value}) = {encoded}, false)"
+    if operator == "ne":
+        return f"({value}) IS DISTINCT FROM {encoded}"
+    # Values of another type than the operand's neither precede nor follow it.
+    return (
+        f"coalesce(jsonb_typeof({value}) = jsonb_typeof({encoded})"
+        f" AND ({value}) {_COMPARISONS[operator]} {encoded}, false)"
+    )
+
+
+def _contains(value: str, operand: Any, p: Parameters) -> str:
+    """An element of a list, or a part of a text, to the letter: no pattern characters."""
+    element = f"(jsonb_typeof({value}) = 'array' AND ({value}) @> {p(json.dumps([operand]), 'jsonb')})"
+    if not isinstance(operand, str):
+        return f"coalesce({element}, false)"
+    part = f"(jsonb_typeof({value}) = 'string' AND position({p(operand, 'text')} in ({value}) #>> '{{}}') > 0)"
+    return f"coalesce({element} OR {part}, false)"

@@ -1,0 +1,114 @@
+"""What follows from a memory, made after it is safely stored: links and recognised entities.
+
+A memory is committed together with a note of what is owed to it. Each projection then runs by itself; where it
+succeeds, its notes go in the same transaction; where it fails, the memory stands, the failure is noted and tried
+again. Two memories written at the same moment still find each other: each is committed before its projections look.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+from uuid import UUID
+
+import structlog
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from engram.db.database import Database
+from engram.memories.pending import PendingRepository
+from engram.tenants.scope import Scope
+
+log = structlog.get_logger(__name__)
+
+FIRST_RETRY = timedelta(seconds=30)
+LONGEST_RETRY = timedelta(hours=1)
+RETRY_BATCH = 200
+
+Settle = Callable[[AsyncConnection], Awaitable[None]]
+"""Called in a projection's last transaction: takes the notes away."""
+
+
+class Projection(Protocol):
+    """One thing that follows from memories. Running it twice leaves what running it once does."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def project(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], settle: Settle) -> None:
+        """Make what is owed to these memories of one agent, and call ``settle`` in the transaction that does."""
+
+
+class Projector:
+    """Runs projections in a fixed order, each able to fail alone."""
+
+    def __init__(self, database: Database, projections: Sequence[Projection]) -> None:
+        self._database = database
+        self._projections = projections
+
+    @property
+    def names(self) -> list[str]:
+        return [projection.name for projection in self._projections]
+
+    async def run(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]) -> bool:
+        """Run all projections for memories that are committed. False where one failed; that never raises."""
+        done = [await self._attempt(projection, scope, agent_id, memory_ids) for projection in self._projections]
+        return all(done)
+
+    async def retry_due(self) -> int:
+        """Try again what is due, oldest first, a bounded number; how many memories were tried."""
+        now = datetime.now(UTC)
+        async with self._database.transaction() as connection:
+            # Claimed by moving their next attempt on: another process that looks now finds nothing due.
+            due = await PendingRepository(connection).claim(now, now + FIRST_RETRY, RETRY_BATCH)
+        tried = 0
+        for projection in self._projections:
+            for (tenant_id, agent_id), memory_ids in due.get(projection.name, {}).items():
+                await self._attempt(projection, Scope(tenant_id), agent_id, memory_ids)
+                tried += len(memory_ids)
+        return tried
+
+    async def retry_forever(self, pause: float) -> None:
+        """Retry what is due every ``pause`` seconds, until cancelled."""
+        while True:
+            try:
+                while await self.retry_due() >= RETRY_BATCH:
+                    pass
+            except Exception as error:
+                log.warning("projections.retry_failed", error=str(error))
+            await asyncio.sleep(pause)
+
+    async def _attempt(self, projection: Projection, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]) -> bool:
+        async def settle(connection: AsyncConnection) -> None:
+            await PendingRepository(connection).settle(agent_id, memory_ids, projection.name)
+
+        try:
+            await projection.project(scope, agent_id, memory_ids, settle)
+        except Exception as error:
+            log.warning(
+                "projection.failed",
+                projection=projection.name,
+                agent_id=str(agent_id),
+                memories=len(memory_ids),
+                error=repr(error),
+            )
+            await self._note(projection.name, agent_id, memory_ids, error)
+            return False
+        return True
+
+    async def _note(self, name: str, agent_id: UUID, memory_ids: Sequence[UUID], error: Exception) -> None:
+        try:
+            async with self._database.transaction() as connection:
+                await PendingRepository(connection).note_failure(
+                    agent_id,
+                    memory_ids,
+                    name,
+                    error=type(error).__name__,
+                    now=datetime.now(UTC),
+                    first=FIRST_RETRY,
+                    longest=LONGEST_RETRY,
+                )
+        except Exception as lost:
+            # The note that the work is owed was committed with the memory: it is found all the same.
+            log.warning("projection.note_failed", projection=name, error=repr(lost))

@@ -1,0 +1,281 @@
+"""SQL of memories. Scope: statements name the agent, whose tenant was checked; look-ups by id name the tenant."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from engram.db.database import driver
+from engram.db.parameters import Parameters
+from engram.db.vectors import packed
+from engram.embeddings.base import Vectors
+from engram.tenants.scope import Scope
+
+COUNTER_SHARDS = 16
+
+COLUMNS = (
+    "id, agent_id, content, key, user_id, session_id, tags, metadata, source, confidence, valid_from, valid_until,"
+    " recorded_at, updated_at, superseded_by, status"
+)
+"""Columns of a memory on the wire."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemory:
+    """A row to be written; ``embedding`` has the model's dimension."""
+
+    id: UUID
+    content: str
+    user_id: str | None
+    session_id: str | None
+    tags: str
+    metadata: str
+    declared_entities: str
+    source: str | None
+    confidence: float
+    valid_from: datetime
+    valid_until: datetime | None
+    dedup_hash: bytes
+    chunks: int
+    embedding: Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class StoredText:
+    id: UUID
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """Which memories a list shows."""
+
+    status: str
+    user_id: str | None = None
+    session_id: str | None = None
+    tags: list[str] | None = None
+
+    def sql(self, agent_id: UUID, p: Parameters) -> str:
+        clauses = [f"m.agent_id = {p(agent_id, 'uuid')}", f"m.status = {p(self.status, 'text')}"]
+        if self.user_id is not None:
+            clauses.append(f"m.user_id = {p(self.user_id, 'text')}")
+        if self.session_id is not None:
+            clauses.append(f"m.session_id = {p(self.session_id, 'text')}")
+        if self.tags is not None:
+            clauses.append(f"m.tags @> {p(self.tags, 'text[]')}")
+        return " AND ".join(clauses)
+
+
+class MemoryRepository:
+    def __init__(self, connection: AsyncConnection, scope: Scope) -> None:
+        self._driver = driver(connection)
+        self._tenant_id = scope.tenant_id
+
+    async def standing(self, agent_id: UUID, hashes: Sequence[bytes]) -> dict[bytes, UUID]:
+        """Current memories by their dedup hash."""
+        rows = await self._driver.fetch(
+            """
+            SELECT dedup_hash, id FROM memories
+            WHERE agent_id = $1 AND dedup_hash = ANY ($2::bytea[]) AND status = 'current'
+            """,
+            agent_id,
+            list(hashes),
+        )
+        return {row["dedup_hash"]: row["id"] for row in rows}
+
+    async def insert(self, agent_id: UUID, model_id: int, memories: Sequence[NewMemory], now: datetime) -> set[UUID]:
+        """Write rows, and say which are new. One whose twin stands, or is being written, is left out."""
+        rows = sorted(memories, key=lambda memory: memory.dedup_hash)
+        inserted = await self._driver.fetch(
+            """
+            INSERT INTO memories (
+                agent_id, tenant_id, embedding_model_id, recorded_at, updated_at, id, content, user_id, session_id,
+                tags, metadata, declared_entities, source, confidence, valid_from, valid_until, dedup_hash, chunks,
+                embedding
+            )
+            SELECT
+                $1, $2, $3, $4, $4, new.id, new.content, new.user_id, new.session_id,
+                ARRAY(SELECT jsonb_array_elements_text(new.tags)), new.metadata, new.declared_entities, new.source,
+                new.confidence, new.valid_from, new.valid_until, new.dedup_hash, new.chunks, new.embedding
+            FROM unnest(
+                $5::uuid[], $6::text[], $7::text[], $8::text[], $9::jsonb[], $10::jsonb[], $11::jsonb[], $12::text[],
+                $13::float8[], $14::timestamptz[], $15::timestamptz[], $16::bytea[], $17::int[], $18::vector[]
+            ) AS new (
+                id, content, user_id, session_id, tags, metadata, declared_entities, source,
+                confidence, valid_from, valid_until, dedup_hash, chunks, embedding
+            )
+            ORDER BY new.dedup_hash
+            ON CONFLICT (agent_id, dedup_hash) WHERE status = 'current' DO NOTHING
+            RETURNING id
+            """,
+            agent_id,
+            self._tenant_id,
+            model_id,
+            now,
+            [row.id for row in rows],
+            [row.content for row in rows],
+            [row.user_id for row in rows],
+            [row.session_id for row in rows],
+            [row.tags for row in rows],
+            [row.metadata for row in rows],
+            [row.declared_entities for row in rows],
+            [row.source for row in rows],
+            [row.confidence for row in rows],
+            [row.valid_from for row in rows],
+            [row.valid_until for row in rows],
+            [row.dedup_hash for row in rows],
+            [row.chunks for row in rows],
+            packed([row.embedding for row in rows]),
+        )
+        return {row["id"] for row in inserted}
+
+    async def add_terms(self, agent_id: UUID, terms: Sequence[tuple[UUID, Counter[str]]]) -> None:
+        """Index the words of new memories, and add them to the agent's running counts."""
+        lengths = [(id, counts, counts.total()) for id, counts in terms]
+        postings = sorted(
+            (term, id, min(frequency, 32767), length)
+            for id, counts, length in lengths
+            for term, frequency in counts.items()
+        )
+        await self._driver.copy_records_to_table(
+            "memory_terms",
+            records=(
+                (agent_id, term, id, self._tenant_id, frequency, length) for term, id, frequency, length in postings
+            ),
+            columns=["agent_id", "term", "memory_id", "tenant_id", "frequency", "length"],
+        )
+        await self._count(agent_id, len(terms), sum(length for _, _, length in lengths))
+
+    async def remove_terms(self, agent_id: UUID, memory_id: UUID) -> None:
+        """Take a memory's words out of the index and out of the running counts."""
+        lengths = await self._driver.fetch(
+            "DELETE FROM memory_terms WHERE agent_id = $1 AND memory_id = $2 RETURNING length",
+            agent_id,
+            memory_id,
+        )
+        await self._count(agent_id, -1, -lengths[0]["length"] if lengths else 0)
+
+    async def _count(self, agent_id: UUID, memories: int, terms: int) -> None:
+        await self._driver.execute(
+            """
+            INSERT INTO agent_counters AS counter (agent_id, shard, tenant_id, memories, terms)
+            VALUES ($1, $2, $3, $4, $5)
+            ON CONFLICT (agent_id, shard) DO UPDATE
+            SET memories = counter.memories + excluded.memories, terms = counter.terms + excluded.terms
+            """,
+            agent_id,
+            random.randrange(COUNTER_SHARDS),  # noqa: S311 - spreads locks, guards nothing
+            self._tenant_id,
+            memories,
+            terms,
+        )
+
+    async def get(self, id: UUID) -> dict[str, Any] | None:
+        """A memory in any state but deleted, with its declared chunks."""
+        row = await self._driver.fetchrow(
+            f"SELECT {COLUMNS}, chunks FROM memories WHERE id = $1 AND tenant_id = $2 AND status <> 'deleted'",
+            id,
+            self._tenant_id,
+        )
+        return dict(row) if row else None
+
+    async def texts(self, agent_id: UUID, ids: Sequence[UUID], *, max_chars: int) -> list[StoredText]:
+        """Texts, at most ``max_chars`` of each, of the memories among these that are not deleted."""
+        rows = await self._driver.fetch(
+            """
+            SELECT id, left(content, $3) AS content FROM memories
+            WHERE agent_id = $1 AND id = ANY ($2::uuid[]) AND status <> 'deleted'
+            ORDER BY id
+            """,
+            agent_id,
+            list(ids),
+            max_chars,
+        )
+        return [StoredText(row["id"], row["content"]) for row in rows]
+
+    async def holding_all(self, agent_id: UUID, phrases: Sequence[Sequence[str]], limit: int) -> list[UUID]:
+        """Memories in which all terms of one of the phrases stand: of each phrase the latest ``limit``.
+
+        Each phrase is entered by its rarest term, so that "the user" does not read all that "user" stands in.
+        """
+        numbers = [number for number, phrase in enumerate(phrases) for _ in phrase]
+        terms = [term for phrase in phrases for term in phrase]
+        rows = await self._driver.fetch(
+            """
+            WITH wanted AS MATERIALIZED (
+                SELECT phrase, term FROM unnest($2::int[], $3::text[]) AS given (phrase, term)
+            ),
+            sizes AS MATERIALIZED (
+                SELECT d.term, (
+                    SELECT count(*) FROM (
+                        SELECT 1 FROM memory_terms t WHERE t.agent_id = $1 AND t.term = d.term LIMIT $4
+                    ) AS bounded
+                ) AS size
+                FROM (SELECT DISTINCT term FROM wanted) AS d
+            ),
+            rarest AS MATERIALIZED (
+                SELECT DISTINCT ON (w.phrase) w.phrase, w.term
+                FROM wanted w JOIN sizes s USING (term)
+                ORDER BY w.phrase, s.size, w.term
+            )
+            SELECT DISTINCT hit.memory_id
+            FROM rarest r
+            CROSS JOIN LATERAL (
+                SELECT t.memory_id
+                FROM memory_terms t
+                WHERE t.agent_id = $1 AND t.term = r.term AND NOT EXISTS (
+                    SELECT 1 FROM wanted w
+                    WHERE w.phrase = r.phrase AND w.term <> r.term AND NOT EXISTS (
+                        SELECT 1 FROM memory_terms o
+                        WHERE o.agent_id = $1 AND o.term = w.term AND o.memory_id = t.memory_id
+                    )
+                )
+                ORDER BY t.memory_id DESC
+                LIMIT $4
+            ) AS hit
+            """,
+            agent_id,
+            numbers,
+            terms,
+            limit,
+        )
+        return [row["memory_id"] for row in rows]
+
+    async def page(self, agent_id: UUID, listing: Listing, *, limit: int, after: UUID | None) -> list[dict[str, Any]]:
+        """Memories, the latest to arrive first."""
+        p = Parameters()
+        where = listing.sql(agent_id, p)
+        if after is not None:
+            where += f" AND m.id < {p(after, 'uuid')}"
+        rows = await self._driver.fetch(
+            f"SELECT {COLUMNS} FROM memories m WHERE {where} ORDER BY m.id DESC LIMIT {p(limit, 'int')}",
+            *p.values,
+        )
+        return [dict(row) for row in rows]
+
+    async def total(self, agent_id: UUID, listing: Listing) -> int:
+        p = Parameters()
+        statement = f"SELECT count(*) FROM memories m WHERE {listing.sql(agent_id, p)}"
+        total: int = await self._driver.fetchval(statement, *p.values)
+        return total
+
+    async def delete(self, id: UUID, now: datetime) -> UUID | None:
+        """Turn a memory into a tombstone; its agent, or None where there was none."""
+        agent_id: UUID | None = await self._driver.fetchval(
+            """
+            UPDATE memories SET status = 'deleted', deleted_at = $3, updated_at = $3
+            WHERE id = $1 AND tenant_id = $2 AND status <> 'deleted'
+            RETURNING agent_id
+            """,
+            id,
+            self._tenant_id,
+            now,
+        )
+        return agent_id

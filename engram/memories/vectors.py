@@ -1,0 +1,64 @@
+"""How the embeddings of one model are searched: exactly among few, through the model's HNSW index among many.
+
+The number of vector indexes follows the number of models, never the number of agents.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MAX_VECTOR_DIMENSION = 2000
+MAX_HALFVEC_DIMENSION = 4000
+
+EXACT_SEARCH_LIMIT = 10_000
+"""An agent with at most this many memories is scanned: complete, and faster than an index with a filter."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorIndex:
+    """The index of one model. ``model_id`` and ``dimension`` are numbers of our own tables, fit to stand in SQL."""
+
+    model_id: int
+    dimension: int
+
+    @property
+    def exists(self) -> bool:
+        """Whether pgvector can index this many dimensions at all; if not, every search is exact."""
+        return self.dimension <= MAX_HALFVEC_DIMENSION
+
+    @property
+    def type(self) -> str:
+        kind = "vector" if self.dimension <= MAX_VECTOR_DIMENSION else "halfvec"
+        return f"{kind}({self.dimension:d})"
+
+    def serves(self, memories: int) -> bool:
+        return self.exists and memories > EXACT_SEARCH_LIMIT
+
+    def distance(self, alias: str, query: str, *, indexed: bool) -> str:
+        """Cosine distance as an expression; ``query`` is a placeholder of type vector."""
+        if indexed:
+            return f"{alias}.embedding::{self.type} <=> {query}::{self.type}"
+        return f"{alias}.embedding <=> {query}"
+
+    def of_model(self, alias: str) -> str:
+        """The predicate under which vectors may be compared, spelt as in the index."""
+        return f"{alias}.embedding_model_id = {self.model_id:d}"
+
+    def statements(self) -> list[str]:
+        """What makes the index."""
+        if not self.exists:
+            return []
+        kind = "vector" if self.dimension <= MAX_VECTOR_DIMENSION else "halfvec"
+        return [
+            f"CREATE INDEX IF NOT EXISTS memories_embedding_{self.model_id:d}_idx ON memories"
+            f" USING hnsw ((embedding::{self.type}) {kind}_cosine_ops)"
+            f" WHERE embedding_model_id = {self.model_id:d}"
+        ]
+
+
+HNSW_SETTINGS = """
+    set_config('hnsw.iterative_scan', 'strict_order', true) AS iterative_scan,
+    set_config('hnsw.ef_search', '200', true) AS ef_search,
+    set_config('hnsw.max_scan_tuples', '2147483647', true) AS max_scan_tuples
+"""
+"""For one transaction: as many rows as match, in order, however few of those scanned belong to the agent."""

@@ -1,0 +1,35 @@
+"""Opaque cursors: where the next page of a list starts."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Annotated, TypeVar
+
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
+
+from engram.problems import InvalidInputProblem
+
+DEFAULT_LIMIT = 50
+MAX_LIMIT = 200
+MAX_CURSOR_CHARS = 2000
+
+Key = TypeVar("Key")
+
+Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT)]
+
+_PARTS: TypeAdapter[list[JsonValue]] = TypeAdapter(list[JsonValue])
+
+
+def encode_cursor(*parts: JsonValue) -> str:
+    """A cursor from the sort key of the last row of a page."""
+    return base64.urlsafe_b64encode(_PARTS.dump_json(list(parts))).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str, shape: TypeAdapter[Key]) -> Key:
+    """The sort key in a cursor. Raises InvalidInputProblem for one that this server did not make."""
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        return shape.validate_json(base64.b64decode(padded, altchars=b"-_", validate=True))
+    except (binascii.Error, ValidationError, ValueError):
+        raise InvalidInputProblem.of("cursor", "is not a cursor that this list gave") from None

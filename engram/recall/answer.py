@@ -1,0 +1,99 @@
+"""A ranked answer as the wire shows it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from engram.recall.ranking import Ranked, path_behind, places
+from engram.recall.schemas import Alternative, Explanation, PathStep, RecallHit
+from engram.recall.walk import Path, Walk
+
+ALTERNATIVES = 3
+
+
+class Answer:
+    """The hits to be shown, and for ``explain`` where each stands among all candidates."""
+
+    def __init__(self, shown: Sequence[Ranked], ranked: Sequence[Ranked], walk: Walk, *, explain: bool) -> None:
+        self._shown = shown
+        self._walk = walk
+        self._paths = {hit.id: path_behind(hit, walk) for hit in shown}
+        self._alternatives: dict[UUID, list[Path]] = {}
+        self._places: tuple[dict[UUID, int], ...] = ()
+        self._explain = explain
+        if explain:
+            self._alternatives = {hit.id: self._weaker(hit) for hit in shown}
+            self._places = (
+                places({hit.id: hit.leg.vector for hit in ranked}),
+                places({hit.id: hit.leg.lexical for hit in ranked}),
+                places({hit.id: hit.graph for hit in ranked}),
+            )
+
+    @property
+    def ids(self) -> list[UUID]:
+        return [hit.id for hit in self._shown]
+
+    @property
+    def entity_ids(self) -> list[UUID]:
+        paths = [path for path in self._paths.values() if path]
+        paths += [path for weaker in self._alternatives.values() for path in weaker]
+        return sorted({edge.entity_id for path in paths for edge in path.edges if edge.entity_id})
+
+    def results(self, memories: Mapping[UUID, Mapping[str, Any]], entities: Mapping[str, str]) -> list[RecallHit]:
+        """Hits with the text of ``memories`` (by id) and the names of ``entities`` (by id as text)."""
+        return [self._hit(hit, memories[hit.id], entities) for hit in self._shown]
+
+    def _weaker(self, hit: Ranked) -> list[Path]:
+        paths = self._walk.paths(hit.id, ALTERNATIVES + 1)
+        return paths[1:] if hit.walked else paths[:ALTERNATIVES]
+
+    def _hit(self, hit: Ranked, memory: Mapping[str, Any], entities: Mapping[str, str]) -> RecallHit:
+        path = self._paths[hit.id]
+        return RecallHit.model_validate(
+            {
+                **memory,
+                "score": hit.parts.score,
+                "vector_score": hit.leg.vector,
+                "lexical_score": hit.leg.lexical,
+                "graph_score": hit.graph,
+                "hops": len(path.edges) if path else 0,
+                "path": _steps(path, entities) if path else [],
+                "explain": self._explanation(hit, path, entities) if self._explain else None,
+            }
+        )
+
+    def _explanation(self, hit: Ranked, path: Path | None, entities: Mapping[str, str]) -> Explanation:
+        vector, lexical, graph = (ranks.get(hit.id) for ranks in self._places)
+        return Explanation(
+            vector_part=hit.parts.vector,
+            graph_part=hit.parts.graph,
+            vector_rank=vector,
+            lexical_rank=lexical,
+            graph_rank=graph,
+            anchor_score=path.anchor_score if path else None,
+            terms=list(hit.leg.terms),
+            alternatives=[
+                Alternative(score=weaker.score, path=_steps(weaker, entities)) for weaker in self._alternatives[hit.id]
+            ],
+        )
+
+
+def _steps(path: Path, entities: Mapping[str, str]) -> list[PathStep]:
+    steps = [PathStep(memory_id=str(path.anchor))]
+    for edge in path.edges:
+        entity = entities.get(str(edge.entity_id)) if edge.entity_id else None
+        steps.append(
+            PathStep.model_validate(
+                {
+                    "memory_id": edge.target,
+                    "relation_type": edge.relation_type,
+                    "direction": edge.direction,
+                    "weight": edge.weight,
+                    "multiplier": edge.multiplier,
+                    "entity": entity,
+                }
+            )
+        )
+    return steps

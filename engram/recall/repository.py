@@ -1,0 +1,191 @@
+"""SQL of recall. Scope: every statement names the agent, whose tenant is checked by ``agent``.
+
+A recall takes four statements, whatever it finds: the agent, the arms, the walk, the memories that are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from engram.db.database import driver
+from engram.db.parameters import Parameters
+from engram.embeddings.base import Vectors
+from engram.graph.neighbours import Neighbourhood
+from engram.memories.predicates import Visibility
+from engram.memories.repository import COLUMNS
+from engram.memories.vectors import HNSW_SETTINGS, VectorIndex
+from engram.recall import statements
+from engram.recall.walk import WalkEdge
+from engram.tenants.scope import Scope
+
+POOL_FLOOR = 50
+"""Each arm offers at least this many candidates, and always twice ``top_k``."""
+
+FAN_OUT = 50
+"""Edges a walk follows from one memory, strongest first."""
+
+FRONTIER = 200
+"""Memories a walk goes on from at each hop, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedAgent:
+    language: str
+    memories: int
+    terms: int
+
+    @property
+    def average_length(self) -> float:
+        return max(self.terms / self.memories, 1.0) if self.memories else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """``bm25`` is not yet divided by the best; ``terms`` are those of the query that the memory holds."""
+
+    id: UUID
+    similarity: float
+    bm25: float
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    candidates: list[Candidate]
+    document_frequencies: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    edges: list[WalkEdge]
+    candidates: list[Candidate]
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What the arms and the walk look for, under which filters."""
+
+    agent_id: UUID
+    vector: Vectors
+    terms: list[str]
+    visibility: Visibility
+    multipliers: dict[str, float]
+
+    def neighbourhood(self) -> Neighbourhood:
+        return Neighbourhood(
+            agent_id=self.agent_id,
+            visibility=self.visibility,
+            multipliers=self.multipliers,
+            fan_out=FAN_OUT + 1,
+            p=Parameters(),
+        )
+
+
+class RecallRepository:
+    def __init__(self, connection: AsyncConnection, scope: Scope, index: VectorIndex) -> None:
+        self._driver = driver(connection)
+        self._tenant_id = scope.tenant_id
+        self._index = index
+
+    async def agent(self, agent_id: UUID) -> AskedAgent | None:
+        """What a recall needs to know of its agent, and HNSW set to answer in full, in one statement."""
+        row = await self._driver.fetchrow(
+            f"""
+            SELECT a.language, coalesce(c.memories, 0) AS memories, coalesce(c.terms, 0) AS terms, {HNSW_SETTINGS}
+            FROM agents a
+            CROSS JOIN LATERAL (
+                SELECT sum(memories)::bigint AS memories, sum(terms)::bigint AS terms
+                FROM agent_counters WHERE agent_id = $1
+            ) AS c
+            WHERE a.id = $1 AND a.tenant_id = $2
+            """,
+            agent_id,
+            self._tenant_id,
+        )
+        return AskedAgent(row["language"], row["memories"], row["terms"]) if row else None
+
+    async def arms(self, question: Question, agent: AskedAgent, top_k: int) -> Found:
+        around = question.neighbourhood()
+        statement = statements.arms(
+            question.visibility,
+            self._index,
+            around,
+            vector=question.vector,
+            terms=question.terms,
+            memories=agent.memories,
+            average_length=agent.average_length,
+            pool=max(POOL_FLOOR, 2 * top_k),
+            indexed=self._index.serves(agent.memories),
+        )
+        rows = await self._driver.fetch(statement, *around.p.values)
+        return Found(
+            [Candidate(row["id"], row["similarity"], row["bm25"], tuple(row["terms"])) for row in rows],
+            (rows[0]["dfs"] or {}) if rows else {},
+        )
+
+    async def walk(
+        self,
+        question: Question,
+        agent: AskedAgent,
+        anchors: dict[UUID, float],
+        idfs: dict[str, float],
+        *,
+        max_hops: int,
+        hop_penalty: float,
+    ) -> Walked:
+        around = question.neighbourhood()
+        ids = sorted(anchors)
+        statement = statements.walk(
+            around,
+            anchors=list(ids),
+            scores=[anchors[id] for id in ids],
+            max_hops=max_hops,
+            keep=1 - hop_penalty,
+            frontier=FRONTIER,
+            vector=question.vector,
+            terms=list(idfs),
+            idfs=list(idfs.values()),
+            average_length=agent.average_length,
+        )
+        row = await self._driver.fetchrow(statement, *around.p.values)
+        assert row is not None  # aggregates give one row always
+        edges = _columns(
+            row, "sources", "targets", "relation_types", "directions", "weights", "multipliers", "entities"
+        )
+        return Walked(
+            [WalkEdge(*edge) for edge in edges],
+            [
+                Candidate(id, similarity, bm25, tuple(terms.split()))
+                for id, similarity, bm25, terms in _columns(row, "ids", "similarities", "bm25s", "terms")
+            ],
+            row["truncated"],
+        )
+
+    async def show(
+        self, agent_id: UUID, ids: Sequence[UUID], entity_ids: Sequence[UUID]
+    ) -> tuple[dict[UUID, dict[str, Any]], dict[str, str]]:
+        """The memories to be shown by id, and the names of the entities on their paths by id as text."""
+        rows = await self._driver.fetch(
+            f"""
+            SELECT {COLUMNS}, (
+                SELECT jsonb_object_agg(e.id, e.display_name) FROM entities e
+                WHERE e.agent_id = $1 AND e.id = ANY ($3::uuid[])
+            ) AS entity_names
+            FROM memories m WHERE m.agent_id = $1 AND m.id = ANY ($2::uuid[])
+            """,
+            agent_id,
+            list(ids),
+            list(entity_ids),
+        )
+        names = (rows[0]["entity_names"] or {}) if rows else {}
+        return {row["id"]: dict(row) for row in rows}, names
+
+
+def _columns(row: Any, *names: str) -> Any:
+    return zip(*((row[name] or ()) for name in names), strict=True)

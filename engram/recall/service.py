@@ -1,0 +1,127 @@
+"""The recall use case: embed, look, walk, rank, show. Reads only."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from uuid import UUID
+
+from engram.agents.service import agent_not_found
+from engram.db.database import Database
+from engram.embeddings.base import Embedder, Vectors
+from engram.graph.relations import multipliers
+from engram.memories.predicates import Visibility
+from engram.memories.service import unit_length
+from engram.memories.vectors import VectorIndex
+from engram.problems import InvalidInputProblem
+from engram.recall import ranking
+from engram.recall.answer import Answer
+from engram.recall.repository import AskedAgent, Found, Question, RecallRepository, Walked
+from engram.recall.schemas import RecallRequest, RecallResponse
+from engram.recall.scoring import idf
+from engram.recall.walk import Walk
+from engram.tenants.scope import Scope
+from engram.text.terms import analyzer_for
+
+ANCHORS = 20
+"""Anchors that each leg, vector and words, gives to the walk."""
+
+_NOTHING = Walked([], [], truncated=False)
+
+
+class RecallService:
+    def __init__(self, database: Database, embedder: Embedder, index: VectorIndex) -> None:
+        self._database = database
+        self._embedder = embedder
+        self._index = index
+
+    async def recall(self, scope: Scope, request: RecallRequest) -> RecallResponse:
+        """The memories that answer a query, best first.
+
+        The same request on the same data gives the same answer. Raises NotFoundProblem for an unknown agent, and what
+        the embedder raises. No connection is held while the query is embedded.
+        """
+        started = time.perf_counter()
+        vector = await self._vector(request)
+        async with self._database.snapshot() as connection:
+            recalls = RecallRepository(connection, scope, self._index)
+            agent = await recalls.agent(UUID(request.agent_id))
+            if agent is None:
+                raise agent_not_found(request.agent_id)
+            question = _question(request, vector, agent)
+            found = await recalls.arms(question, agent, request.top_k)
+            best = max((candidate.bm25 for candidate in found.candidates), default=0.0)
+            legs = ranking.legs(_rows(found), best)
+            anchors = ranking.anchors(legs, ANCHORS, lexical=request.lexical)
+            walked = await self._walk(recalls, request, question, agent, found, anchors)
+            legs = ranking.legs(_rows(walked), best) | legs
+            answer = await asyncio.to_thread(_ranked, request, legs, walked, anchors)
+            memories, entities = await recalls.show(question.agent_id, answer.ids, answer.entity_ids)
+        return RecallResponse(
+            results=answer.results(memories, entities),
+            query=request.query,
+            took_ms=(time.perf_counter() - started) * 1000,
+            truncated=walked.truncated,
+        )
+
+    async def _walk(
+        self,
+        recalls: RecallRepository,
+        request: RecallRequest,
+        question: Question,
+        agent: AskedAgent,
+        found: Found,
+        anchors: dict[UUID, float],
+    ) -> Walked:
+        if not anchors or request.max_hops == 0 or not question.multipliers:
+            return _NOTHING
+        idfs = {term: idf(agent.memories, df) for term, df in sorted(found.document_frequencies.items())}
+        return await recalls.walk(
+            question, agent, anchors, idfs, max_hops=request.max_hops, hop_penalty=request.hop_penalty
+        )
+
+    async def _vector(self, request: RecallRequest) -> Vectors:
+        if request.embedding is None:
+            return await self._embedder.embed_query(request.query)
+        dimension = self._embedder.model.dimension
+        if len(request.embedding) != dimension:
+            raise InvalidInputProblem.of(
+                "embedding",
+                f"has {len(request.embedding)} dimensions; the model {self._embedder.model.name} has {dimension}",
+            )
+        return unit_length(request.embedding)
+
+
+def _question(request: RecallRequest, vector: Vectors, agent: AskedAgent) -> Question:
+    tags = request.tags
+    return Question(
+        agent_id=UUID(request.agent_id),
+        vector=vector,
+        terms=analyzer_for(agent.language).query_terms(request.query) if request.lexical else [],
+        visibility=Visibility(
+            now=datetime.now(UTC),
+            as_of=request.as_of,
+            user_id=request.user_id,
+            session_id=request.session_id,
+            tags_any=tags.any if tags else None,
+            tags_all=tags.all if tags else None,
+            metadata=request.metadata or {},
+            began_from=request.valid_from,
+            began_before=request.valid_until,
+        ),
+        multipliers=multipliers(request.relation_types),
+    )
+
+
+def _rows(found: Found | Walked) -> list[tuple[UUID, float, float, tuple[str, ...]]]:
+    return [(c.id, c.similarity, c.bm25, c.terms) for c in found.candidates]
+
+
+def _ranked(
+    request: RecallRequest, legs: dict[UUID, ranking.Leg], walked: Walked, anchors: dict[UUID, float]
+) -> Answer:
+    walk = Walk(anchors, walked.edges, max_hops=request.max_hops, hop_penalty=request.hop_penalty)
+    ranked = ranking.rank(legs, walk, request.graph_weight)
+    shown = [hit for hit in ranked if hit.parts.score >= request.min_score][: request.top_k]
+    return Answer(shown, ranked, walk, explain=request.explain)

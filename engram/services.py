@@ -1,0 +1,84 @@
+"""The composition root: everything a server, a command or a benchmark needs, opened together and closed in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from engram.agents.service import AgentService
+from engram.db.database import Database
+from engram.db.embedded import EmbeddedPostgres
+from engram.db.migrate import migrate
+from engram.embeddings.base import Embedder
+from engram.embeddings.registry import open_embedder
+from engram.entities.projection import EntityProjection
+from engram.entities.service import EntityService
+from engram.graph.projection import ThematicProjection
+from engram.graph.service import GraphService
+from engram.memories.projections import Projector
+from engram.memories.registration import register_model
+from engram.memories.service import MemoryService
+from engram.recall.service import RecallService
+from engram.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    settings: Settings
+    database: Database
+    embedder: Embedder
+    projector: Projector
+    agents: AgentService
+    memories: MemoryService
+    graph: GraphService
+    recall: RecallService
+
+
+@asynccontextmanager
+async def open_services(settings: Settings) -> AsyncIterator[Services]:
+    """Start what is configured: the database (embedded where no URL is given), its migrations, the embedder.
+
+    Raises ConfigurationProblem where the server cannot run as configured, UnavailableProblem where the database does
+    not answer in time. Everything opened is closed again, also when a later step fails.
+    """
+    async with AsyncExitStack() as stack:
+        dsn = await _database_url(settings, stack)
+        await migrate(dsn, settings)
+        database = await Database.connect(dsn, settings)
+        stack.push_async_callback(database.close)
+        embedder = await open_embedder(settings)
+        stack.push_async_callback(embedder.aclose)
+        yield await _assemble(settings, database, embedder)
+
+
+async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
+    if settings.database_url is not None:
+        return settings.database_url.get_secret_value()
+    postgres = await asyncio.to_thread(EmbeddedPostgres.start, settings.data_dir)
+    stack.push_async_callback(asyncio.to_thread, postgres.stop)
+    return postgres.dsn
+
+
+async def _assemble(settings: Settings, database: Database, embedder: Embedder) -> Services:
+    model = embedder.model
+    index = await register_model(database, model)
+    agents = AgentService(database)
+    projector = Projector(
+        database,
+        [
+            EntityProjection(database, enabled=settings.entity_recognition != "off"),
+            ThematicProjection(database, index, model.thematic_threshold),
+        ],
+    )
+    return Services(
+        settings=settings,
+        database=database,
+        embedder=embedder,
+        projector=projector,
+        agents=agents,
+        memories=MemoryService(database, embedder, index, agents, EntityService(), projector),
+        graph=GraphService(database),
+        recall=RecallService(database, embedder, index),
+    )

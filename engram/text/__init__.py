@@ -1,0 +1,1 @@
+"""How text falls apart into words and stems. Pure; shared by what writes memories and what asks for them."""

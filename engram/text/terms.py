@@ -1,0 +1,69 @@
+"""Terms: what the lexical index holds of a text, and what it is asked for.
+
+A word becomes its Snowball stem. A run of an unspaced script becomes its characters and their bigrams where it is
+stored, and its bigrams where it is asked for, so that a word inside a longer run is found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import Counter
+
+import Stemmer
+
+from engram.text.stopwords import stop_words
+from engram.text.words import fold, runs
+
+MAX_TERM_CHARS = 64
+MAX_QUERY_TERMS = 128
+MAX_FREQUENCY = 32767
+
+UNSTEMMED = "none"
+LANGUAGES = (UNSTEMMED, *sorted(Stemmer.algorithms()))
+"""Languages an agent may have: Snowball's, and ``none``."""
+
+
+class Analyzer:
+    """Terms of texts in one language. Not safe to share between threads: Snowball stemmers keep state."""
+
+    def __init__(self, language: str) -> None:
+        self._stemmer = None if language == UNSTEMMED else Stemmer.Stemmer(language)
+        self._stop_words = stop_words(language)
+
+    def document_terms(self, text: str) -> Counter[str]:
+        """How often each term stands in a text."""
+        return Counter(self._terms(text, single_characters=True))
+
+    def query_terms(self, text: str) -> list[str]:
+        """Distinct terms of a query in order, at most ``MAX_QUERY_TERMS``."""
+        distinct = dict.fromkeys(self._terms(text, single_characters=False))
+        return list(distinct)[:MAX_QUERY_TERMS]
+
+    def _terms(self, text: str, *, single_characters: bool) -> list[str]:
+        terms: list[str] = []
+        for run, unspaced in runs(fold(text)):
+            if unspaced:
+                if single_characters or len(run) == 1:
+                    terms.extend(run)
+                terms.extend(run[at : at + 2] for at in range(len(run) - 1))
+            elif run not in self._stop_words:
+                terms.append(self._stem(run.replace("'", "")))
+        return terms
+
+    def _stem(self, word: str) -> str:
+        if len(word) > MAX_TERM_CHARS:
+            # A hash or a data URL: kept apart from its like, at a length that an index can hold.
+            return word[:24] + "#" + hashlib.blake2s(word.encode(), digest_size=8).hexdigest()
+        return self._stemmer.stemWord(word) if self._stemmer else word
+
+
+_local = threading.local()
+
+
+def analyzer_for(language: str) -> Analyzer:
+    """This thread's analyzer of a language."""
+    analyzers: dict[str, Analyzer] = _local.__dict__.setdefault("analyzers", {})
+    if language not in analyzers:
+        analyzers[language] = Analyzer(language)
+    return analyzers[language]

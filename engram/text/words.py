@@ -1,0 +1,67 @@
+"""Words of a text, in any script.
+
+A word is a run of letters, marks and digits, an apostrophe inside it included. Scripts written without spaces
+(Chinese, Japanese, Korean, Thai) have no such runs worth having: there every character is a word of its own, and
+whoever needs longer units joins neighbours.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator
+
+_UNSPACED = (
+    "\u0e00-\u0e7f"  # Thai
+    "\u3040-\u30ff\u31f0-\u31ff"  # Hiragana, Katakana
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+    "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"  # Hangul
+)
+
+
+def _marks() -> str:
+    """All combining marks as ranges of a character class: ``re`` does not count them among word characters."""
+    ranges: list[str] = []
+    start = previous = -2
+    for code in range(sys.maxunicode + 1):
+        if unicodedata.category(chr(code))[0] != "M" or "\u0e00" <= chr(code) <= "\u0e7f":
+            continue
+        if code != previous + 1:
+            if start >= 0:
+                ranges.append(f"{chr(start)}-{chr(previous)}")
+            start = code
+        previous = code
+    ranges.append(f"{chr(start)}-{chr(previous)}")
+    return "".join(ranges)
+
+
+_LETTER = rf"(?:(?![{_UNSPACED}_])[\w{_marks()}])"
+_WORD = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|{_LETTER}+(?:['\u2019\u02bc]{_LETTER}+)*")
+_POSSESSIVE = re.compile(r"['\u2019\u02bc]s$")
+
+
+def fold(text: str) -> str:
+    """Compatibility-composed and case-folded: what compares equal whatever keyboard it came from."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def runs(text: str) -> Iterator[tuple[str, bool]]:
+    """Words of folded text, in order, as ``(run, unspaced)``; a possessive ``'s`` is cut off."""
+    for match in _WORD.finditer(text):
+        run = match.group()
+        if match.lastgroup == "unspaced":
+            yield run, True
+        else:
+            yield _POSSESSIVE.sub("", run).replace("\u2019", "'").replace("\u02bc", "'"), False
+
+
+def words(text: str) -> list[str]:
+    """Words of any text, folded; each character of an unspaced run is a word."""
+    found: list[str] = []
+    for run, unspaced in runs(fold(text)):
+        if unspaced:
+            found.extend(run)
+        else:
+            found.append(run)
+    return found
