@@ -31,19 +31,18 @@ class Traits:
 _INSTRUCTION = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: "
 _SEARCHING = Prefixes(query="Represent this sentence for searching relevant passages: ")
 
-# The first match wins. Patterns are searched for in the lower-cased name, so that they find
-# "intfloat/e5-base-v2", "e5-base-v2:latest" and "/models/e5-base-v2" alike. The thresholds of E5 and MiniLM
-# are measured: one pair in twenty of chat turns reaches them. The others follow the range that the model is
-# known for.
+# The first match wins. Patterns are searched for in the lower-cased name, so that they find "intfloat/e5-base-v2",
+# "e5-base-v2:latest" and "/models/e5-base-v2" alike. The thresholds of E5 and MiniLM are measured: one pair in a
+# hundred of the turns of a conversation reaches them. The others follow the range of cosines that a model is known for.
 _KNOWN: list[tuple[str, Traits]] = [
-    (r"text-embedding-3-small", Traits(max_tokens=8191, thematic_threshold=0.55, dimension=1536)),
-    (r"text-embedding-3-large", Traits(max_tokens=8191, thematic_threshold=0.55, dimension=3072)),
-    (r"text-embedding-ada-002", Traits(max_tokens=8191, thematic_threshold=0.85, dimension=1536)),
-    (r"e5-.*instruct", Traits(Prefixes(query=_INSTRUCTION), thematic_threshold=0.9)),
-    (r"\be5[-_]", Traits(Prefixes("query: ", "passage: "), thematic_threshold=0.9)),
+    (r"text-embedding-3-small", Traits(max_tokens=8191, dimension=1536)),
+    (r"text-embedding-3-large", Traits(max_tokens=8191, dimension=3072)),
+    (r"text-embedding-ada-002", Traits(max_tokens=8191, thematic_threshold=0.88, dimension=1536)),
+    (r"e5-.*instruct", Traits(Prefixes(query=_INSTRUCTION), thematic_threshold=0.92)),
+    (r"\be5[-_]", Traits(Prefixes("query: ", "passage: "), thematic_threshold=0.92)),
     (r"bge-m3", Traits(max_tokens=8192)),
-    (r"bge-.*zh", Traits(Prefixes(query="为这个句子生成表示以用于检索相关文章："), thematic_threshold=0.7)),
-    (r"bge-", Traits(_SEARCHING, thematic_threshold=0.7)),
+    (r"bge-.*zh", Traits(Prefixes(query="为这个句子生成表示以用于检索相关文章："), thematic_threshold=0.75)),
+    (r"bge-", Traits(_SEARCHING, thematic_threshold=0.75)),
     (r"nomic-embed", Traits(Prefixes("search_query: ", "search_document: "), max_tokens=2048)),
     (r"mxbai-embed", Traits(_SEARCHING)),
     (r"arctic-embed.*v2", Traits(Prefixes(query="query: "), max_tokens=8192)),
@@ -54,9 +53,9 @@ _KNOWN: list[tuple[str, Traits]] = [
     ),
     (r"qwen3-embedding", Traits(Prefixes(query=_INSTRUCTION), max_tokens=8192)),
     (r"gte-.*(v1\.5|multilingual)", Traits(max_tokens=8192)),
-    (r"\bgte-", Traits(thematic_threshold=0.83)),
+    (r"\bgte-", Traits(thematic_threshold=0.87)),
     (r"jina-embeddings", Traits(max_tokens=8192)),
-    (r"all[-_]minilm", Traits(max_tokens=256, thematic_threshold=0.55)),
+    (r"all[-_]minilm", Traits(max_tokens=256, thematic_threshold=0.68)),
     (r"paraphrase-", Traits(max_tokens=128)),
 ]
 
@@ -70,9 +69,7 @@ def traits_of(model: str) -> Traits:
 def prefixes_for(settings: Settings, own: Prefixes) -> Prefixes:
     """The prefixes to use: the settings' where given (empty means none), else the model's ``own``."""
     query, passage = settings.embedding_query_prefix, settings.embedding_passage_prefix
-    return Prefixes(
-        query=own.query if query is None else query, passage=own.passage if passage is None else passage
-    )
+    return Prefixes(query=own.query if query is None else query, passage=own.passage if passage is None else passage)
 
 
 def threshold_for(settings: Settings, own: float) -> float:

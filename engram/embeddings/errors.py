@@ -97,9 +97,7 @@ class TimedOutProblem(PassingProblem):
     title = "The embedding provider took too long"
 
     def __init__(self, source: Source, *, seconds: float) -> None:
-        super().__init__(
-            source, f"did not answer within {seconds:g} seconds. Try again, or raise EMBEDDING_TIMEOUT."
-        )
+        super().__init__(source, f"did not answer within {seconds:g} seconds. Try again, or raise EMBEDDING_TIMEOUT.")
 
 
 class RateLimitedProblem(PassingProblem, UnavailableProblem):
@@ -111,9 +109,7 @@ class RateLimitedProblem(PassingProblem, UnavailableProblem):
 
     def __init__(self, source: Source, *, retry_after: float | None) -> None:
         when = "later" if retry_after is None else f"in {retry_after:g} seconds"
-        super().__init__(
-            source, f"refused for too many requests (429). Try again {when}.", retry_after=retry_after
-        )
+        super().__init__(source, f"refused for too many requests (429). Try again {when}.", retry_after=retry_after)
 
 
 class ProviderFailedProblem(PassingProblem):
@@ -123,9 +119,7 @@ class ProviderFailedProblem(PassingProblem):
     title = "The embedding provider had an error"
 
     def __init__(self, source: Source, *, code: int, retry_after: float | None = None) -> None:
-        super().__init__(
-            source, f"failed with HTTP {code}. Try again, or look at its logs.", retry_after=retry_after
-        )
+        super().__init__(source, f"failed with HTTP {code}. Try again, or look at its logs.", retry_after=retry_after)
 
 
 class UnreachableProblem(PassingProblem, UnavailableProblem):

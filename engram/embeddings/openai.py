@@ -76,9 +76,7 @@ def _client(settings: Settings, model: str) -> openai.AsyncOpenAI:
             )
         key = key or _NO_KEY  # and not the environment's OPENAI_API_KEY, which is for OpenAI alone
     try:
-        return openai.AsyncOpenAI(
-            api_key=key, base_url=base_url, timeout=settings.embedding_timeout, max_retries=0
-        )
+        return openai.AsyncOpenAI(api_key=key, base_url=base_url, timeout=settings.embedding_timeout, max_retries=0)
     except openai.OpenAIError:
         raise EmbedderNotReadyProblem(
             Source("openai", model),

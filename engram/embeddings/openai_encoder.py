@@ -12,7 +12,8 @@ from tenacity import (
     RetryCallState,
     retry_if_exception,
     stop_after_attempt,
-    wait_exponential_jitter,
+    wait_exponential,
+    wait_random,
 )
 
 from engram.embeddings.checks import checked
@@ -27,7 +28,7 @@ from engram.embeddings.openai_errors import problem_of
 from engram.embeddings.pipeline import Purpose
 from engram.settings import Settings
 
-_back_off = wait_exponential_jitter(initial=0.5, max=8, jitter=0.25)
+_back_off = wait_exponential(multiplier=0.5, max=8) + wait_random(0, 0.25)
 
 
 class _Item(BaseModel):
@@ -47,9 +48,7 @@ class OpenAIEncoder:
     and the caller is told at once how long to wait.
     """
 
-    def __init__(
-        self, client: openai.AsyncOpenAI, source: Source, settings: Settings, *, call_texts: int
-    ) -> None:
+    def __init__(self, client: openai.AsyncOpenAI, source: Source, settings: Settings, *, call_texts: int) -> None:
         self.source = source
         self._client = client
         self._call_texts = call_texts

@@ -25,9 +25,7 @@ from engram.embeddings.errors import (
 # There is no code for these that servers agree on, only sentences.
 _LLAMA_CPP_LENGTH = "too large to process"  # goes on to name its "physical batch size", and comes as a 500
 _BATCH = re.compile(r"batch|too many (inputs|texts)|number of inputs|tokens per request", re.IGNORECASE)
-_LENGTH = re.compile(
-    r"context (length|size)|too (long|large)|maximum.{0,30}tokens|less than \d+ tokens", re.IGNORECASE
-)
+_LENGTH = re.compile(r"context (length|size)|too (long|large)|maximum.{0,30}tokens|less than \d+ tokens", re.IGNORECASE)
 
 _LONGEST_QUOTE = 300
 
@@ -38,11 +36,7 @@ def problem_of(error: openai.OpenAIError, source: Source, *, timeout: float, sec
         return TimedOutProblem(source, seconds=timeout)
     if isinstance(error, openai.APIStatusError):
         said = _quoted(_message(error), secret)
-        return (
-            _too_much(error, source, said)
-            or _passing(error, source, timeout)
-            or _refused(error, source, said)
-        )
+        return _too_much(error, source, said) or _passing(error, source, timeout) or _refused(error, source, said)
     cause = error.__cause__ or error
     return UnreachableProblem(source, _quoted(str(cause), secret) or type(cause).__name__)
 

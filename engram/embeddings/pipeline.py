@@ -29,9 +29,7 @@ class Encoder(Protocol):
     @property
     def source(self) -> Source: ...
 
-    async def encode(
-        self, texts: Sequence[str], purpose: Purpose
-    ) -> Sequence[Sequence[float]] | NDArray[Any]:
+    async def encode(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Sequence[float]] | NDArray[Any]:
         """One vector per text, in order, as the provider gave them."""
 
     async def aclose(self) -> None: ...
@@ -53,9 +51,7 @@ class Capacity:
 class TextEmbedder:
     """An ``Embedder`` over an ``Encoder``."""
 
-    def __init__(
-        self, encoder: Encoder, model: EmbeddingModel, capacity: Capacity, prefixes: Prefixes
-    ) -> None:
+    def __init__(self, encoder: Encoder, model: EmbeddingModel, capacity: Capacity, prefixes: Prefixes) -> None:
         self.model = model
         self._encoder = encoder
         self._capacity = capacity

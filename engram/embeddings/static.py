@@ -64,9 +64,7 @@ class StaticEncoder:
         """Nothing is held open."""
 
     def _means(self, texts: list[str]) -> NDArray[np.float32]:
-        ids = [
-            encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        ]
+        ids = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
         means = np.zeros((len(texts), self._vectors.shape[1]), dtype=np.float32)
         for row, tokens in enumerate(ids):
             if tokens:
