@@ -76,7 +76,7 @@ UPGRADE = (
         tags text[] NOT NULL,
         metadata jsonb NOT NULL,
         declared_entities jsonb NOT NULL DEFAULT '[]',
-        dedup_hash bytea NOT NULL,
+        dedup_hash bytea,
         chunks integer NOT NULL DEFAULT 1,
         embedding_model_id smallint NOT NULL REFERENCES embedding_models (id),
         embedding vector NOT NULL,
@@ -88,7 +88,9 @@ UPGRADE = (
     """,
     # A scan of embeddings must not go through TOAST: the text moves out of a long row first.
     "ALTER TABLE memories ALTER COLUMN embedding SET STORAGE MAIN",
-    "CREATE UNIQUE INDEX memories_dedup_idx ON memories (agent_id, dedup_hash) WHERE status = 'current'",
+    # Only what stands has a hash, and the predicate speaks of nothing else: no other query can take this index for its
+    # leading column, as one does before tables are analysed.
+    "CREATE UNIQUE INDEX memories_dedup_idx ON memories (agent_id, dedup_hash) WHERE dedup_hash IS NOT NULL",
     "CREATE INDEX memories_id_idx ON memories (id)",
     """
     CREATE INDEX memories_session_idx ON memories (agent_id, session_id, valid_from, id)

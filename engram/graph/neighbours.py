@@ -19,8 +19,8 @@ from engram.graph.relations import HUB_SIZE, TEMPORAL_WEIGHT
 from engram.memories.predicates import Visibility
 
 COLUMNS = (
-    "source_id, target_id, relation_type, direction, weight, multiplier, origin, entity_id, label, reason,"
-    " valid_from, valid_until, recorded_at"
+    "source_id, source_score, target_id, relation_type, direction, weight, multiplier, origin, entity_id, label,"
+    " reason, valid_from, valid_until, recorded_at"
 )
 
 
@@ -35,25 +35,20 @@ class Neighbourhood:
     p: Parameters = field(default_factory=Parameters)
 
     def sql(self, frontier: str) -> str:
-        """A query for the edges out of the ids in the relation ``frontier (id)``; see ``COLUMNS``.
+        """A query for the edges out of the ids in the relation ``frontier (id, score)``; see ``COLUMNS``.
 
         A source may have several edges to a target, of different types; through entities it has one, the strongest.
         """
         arms = []
         if self.multipliers:
-            arms += [
-                self._stored(frontier, "source_id", "target_id"),
-                self._stored(frontier, "target_id", "source_id"),
-            ]
+            arms += [self._stored(frontier, "source_id", "target_id"), self._stored(frontier, "target_id", "source_id")]
         if "temporal" in self.multipliers:
             arms += [self._session(frontier, later=True), self._session(frontier, later=False)]
         if "entity_link" in self.multipliers:
             arms += [self._entities(frontier)]
-        if not arms:
-            return f"SELECT {COLUMNS} FROM ({_NOTHING}) AS nothing"
-        return "\nUNION ALL\n".join(arms)
+        return "\nUNION ALL\n".join(arms) if arms else _NOTHING
 
-    def multiplier(self, relation: str) -> str:
+    def _multiplier(self, relation: str) -> str:
         return self.p(self.multipliers[relation], "float8")
 
     def _valid(self, alias: str) -> str:
@@ -64,27 +59,39 @@ class Neighbourhood:
             return ends
         return f"({alias}.valid_from IS NULL OR {alias}.valid_from <= {moment}) AND {ends}"
 
+    def _seen(self, id: str) -> str:
+        """Lets a row pass where the memory ``id`` may be seen.
+
+        Lateral, with a limit: always a probe of the primary key, also before the tables were ever analysed. As a plain
+        join it may be planned as a scan of all the agent's memories for every row.
+        """
+        p = self.p
+        return f"""
+            CROSS JOIN LATERAL (
+                SELECT FROM memories m
+                WHERE m.agent_id = {p(self.agent_id, "uuid")} AND m.id = {id} AND {self.visibility.sql("m", p)}
+                LIMIT 1
+            ) AS seen
+        """
+
     def _stored(self, frontier: str, near: str, far: str) -> str:
         p = self.p
         agent = p(self.agent_id, "uuid")
-        names, values = list(self.multipliers), list(self.multipliers.values())
+        names, values = p(list(self.multipliers), "text[]"), p(list(self.multipliers.values()), "float8[]")
         direction = "out" if near == "source_id" else "in"
         return f"""
-            SELECT f.id AS source_id, edge.far AS target_id, edge.relation_type,
+            SELECT f.id AS source_id, f.score AS source_score, edge.far AS target_id, edge.relation_type,
                 CASE WHEN edge.relation_type IN ('thematic', 'contradicts', 'entity_link') THEN 'both'
                      ELSE '{direction}' END AS direction,
-                edge.weight, edge.multiplier, edge.origin, NULL::uuid AS entity_id, edge.label, edge.reason,
-                edge.valid_from, edge.valid_until, edge.recorded_at
+                edge.weight, ({values})[array_position({names}, edge.relation_type)] AS multiplier, edge.origin,
+                NULL::uuid AS entity_id, edge.label, edge.reason, edge.valid_from, edge.valid_until, edge.recorded_at
             FROM {frontier} f
             CROSS JOIN LATERAL (
-                SELECT e.{far} AS far, e.relation_type, e.weight, walked.multiplier, e.origin, e.label, e.reason,
-                    e.valid_from, e.valid_until, e.recorded_at
-                FROM edges e
-                JOIN unnest({p(names, "text[]")}, {p(values, "float8[]")}) AS walked (relation_type, multiplier)
-                    ON walked.relation_type = e.relation_type
-                JOIN memories m ON m.agent_id = {agent} AND m.id = e.{far}
+                SELECT e.{far} AS far, e.relation_type, e.weight, e.origin, e.label, e.reason, e.valid_from,
+                    e.valid_until, e.recorded_at
+                FROM edges e {self._seen(f"e.{far}")}
                 WHERE e.agent_id = {agent} AND e.{near} = f.id AND e.invalidated_at IS NULL
-                    AND {self._valid("e")} AND {self.visibility.sql("m", p)}
+                    AND e.relation_type = ANY ({names}) AND {self._valid("e")}
                 ORDER BY e.weight DESC, e.{far}
                 LIMIT {p(self.fan_out, "int")}
             ) AS edge
@@ -95,82 +102,83 @@ class Neighbourhood:
         agent = p(self.agent_id, "uuid")
         compare, order, direction = (">", "", "out") if later else ("<", " DESC", "in")
         return f"""
-            SELECT f.id AS source_id, m.id AS target_id, 'temporal' AS relation_type, '{direction}' AS direction,
-                {p(TEMPORAL_WEIGHT, "float8")} AS weight, {self.multiplier("temporal")} AS multiplier,
-                'temporal' AS origin, NULL::uuid AS entity_id, NULL::text AS label, NULL::text AS reason,
-                NULL::timestamptz AS valid_from, NULL::timestamptz AS valid_until, NULL::timestamptz AS recorded_at
+            SELECT f.id AS source_id, f.score AS source_score, neighbour.id AS target_id, 'temporal' AS relation_type,
+                '{direction}' AS direction, {p(TEMPORAL_WEIGHT, "float8")} AS weight,
+                {self._multiplier("temporal")} AS multiplier, 'temporal' AS origin, {_NO_DETAILS}
             FROM {frontier} f
-            JOIN memories turn ON turn.agent_id = {agent} AND turn.id = f.id AND turn.session_id IS NOT NULL
+            CROSS JOIN LATERAL (
+                SELECT o.session_id, o.valid_from FROM memories o
+                WHERE o.agent_id = {agent} AND o.id = f.id AND o.session_id IS NOT NULL
+                LIMIT 1
+            ) AS turn
             CROSS JOIN LATERAL (
                 SELECT n.id FROM memories n
                 WHERE n.agent_id = {agent} AND n.session_id = turn.session_id AND n.status <> 'deleted'
-                    AND (n.valid_from, n.id) {compare} (turn.valid_from, turn.id)
+                    AND (n.valid_from, n.id) {compare} (turn.valid_from, f.id)
                     AND {self.visibility.holding("n", p)}
                 ORDER BY n.valid_from{order}, n.id{order}
                 LIMIT 1
             ) AS neighbour
-            JOIN memories m ON m.agent_id = {agent} AND m.id = neighbour.id AND {self.visibility.sql("m", p)}
+            {self._seen("neighbour.id")}
         """
 
     def _entities(self, frontier: str) -> str:
         p = self.p
         agent = p(self.agent_id, "uuid")
-        fan_out = p(self.fan_out, "int")
-        hub = p(HUB_SIZE, "int")
-        # Named by more than HUB_SIZE: counting stops there, and only subjects are read, through their own index.
+        fan_out, hub = p(self.fan_out, "int"), p(HUB_SIZE, "int")
+        # Counting a name's memories stops past HUB_SIZE; of a hub only the subjects are read, through their own index.
         return f"""
-            SELECT link.source_id, link.target_id, 'entity_link' AS relation_type, 'both' AS direction, link.weight,
-                {self.multiplier("entity_link")} AS multiplier, 'entity' AS origin, link.entity_id,
-                NULL::text AS label, NULL::text AS reason, NULL::timestamptz AS valid_from,
-                NULL::timestamptz AS valid_until, NULL::timestamptz AS recorded_at
+            SELECT link.source_id, link.source_score, link.target_id, 'entity_link' AS relation_type,
+                'both' AS direction, link.weight, {self._multiplier("entity_link")} AS multiplier, 'entity' AS origin,
+                link.entity_id, {_NO_ASSERTION}
             FROM (
-                SELECT strong.*, row_number() OVER (
-                    PARTITION BY strong.source_id ORDER BY strong.weight DESC, strong.target_id
+                SELECT strongest.*, row_number() OVER (
+                    PARTITION BY strongest.source_id ORDER BY strongest.weight DESC, strongest.target_id
                 ) AS place
                 FROM (
-                    SELECT DISTINCT ON (source_id, target_id)
-                        named.source_id, other.memory_id AS target_id, named.entity_id,
-                        CASE WHEN other.is_subject THEN 1 ELSE 1 / (1 + ln(named.size::float8)) END AS weight
-                    FROM (
-                        SELECT f.id AS source_id, a.entity_id, entity.size
-                        FROM {frontier} f
-                        JOIN mentions a ON a.agent_id = {agent} AND a.memory_id = f.id
-                        CROSS JOIN LATERAL (
-                            SELECT count(*) AS size FROM (
-                                SELECT 1 FROM mentions c
-                                WHERE c.agent_id = {agent} AND c.entity_id = a.entity_id LIMIT {hub} + 1
-                            ) AS counted
-                        ) AS entity
+                    SELECT DISTINCT ON (f.id, other.memory_id)
+                        f.id AS source_id, f.score AS source_score, other.memory_id AS target_id, named.entity_id,
+                        CASE WHEN other.is_subject THEN 1 ELSE 1 / (1 + ln(entity.size::float8)) END AS weight
+                    FROM {frontier} f
+                    CROSS JOIN LATERAL (
+                        SELECT a.entity_id FROM mentions a WHERE a.agent_id = {agent} AND a.memory_id = f.id OFFSET 0
                     ) AS named
                     CROSS JOIN LATERAL (
+                        SELECT count(*) AS size FROM (
+                            SELECT FROM mentions c
+                            WHERE c.agent_id = {agent} AND c.entity_id = named.entity_id LIMIT {hub} + 1
+                        ) AS counted
+                    ) AS entity
+                    CROSS JOIN LATERAL (
                         (
-                            SELECT o.memory_id, o.is_subject FROM mentions o
-                            WHERE named.size <= {hub} AND o.agent_id = {agent} AND o.entity_id = named.entity_id
+                            SELECT o.memory_id, o.is_subject FROM mentions o {self._seen("o.memory_id")}
+                            WHERE entity.size <= {hub} AND o.agent_id = {agent} AND o.entity_id = named.entity_id
+                                AND o.memory_id <> f.id
+                            LIMIT {hub}
                         )
                         UNION ALL
                         (
-                            SELECT o.memory_id, true FROM mentions o
-                            JOIN memories m ON m.agent_id = {agent} AND m.id = o.memory_id
-                            WHERE named.size > {hub} AND o.agent_id = {agent} AND o.entity_id = named.entity_id
-                                AND o.is_subject AND {self.visibility.sql("m", p)}
+                            SELECT o.memory_id, true FROM mentions o {self._seen("o.memory_id")}
+                            WHERE entity.size > {hub} AND o.agent_id = {agent} AND o.entity_id = named.entity_id
+                                AND o.is_subject AND o.memory_id <> f.id
                             ORDER BY o.memory_id
-                            LIMIT {fan_out} + 1
+                            LIMIT {fan_out}
                         )
                     ) AS other
-                    JOIN memories m ON m.agent_id = {agent} AND m.id = other.memory_id
-                        AND {self.visibility.sql("m", p)}
-                    WHERE other.memory_id <> named.source_id
-                    ORDER BY source_id, target_id, weight DESC, entity_id
-                ) AS strong
+                    ORDER BY f.id, other.memory_id, weight DESC, named.entity_id
+                ) AS strongest
             ) AS link
             WHERE link.place <= {fan_out}
         """
 
 
-_NOTHING = """
-    SELECT NULL::uuid AS source_id, NULL::uuid AS target_id, NULL::text AS relation_type, NULL::text AS direction,
-        NULL::float8 AS weight, NULL::float8 AS multiplier, NULL::text AS origin, NULL::uuid AS entity_id,
-        NULL::text AS label, NULL::text AS reason, NULL::timestamptz AS valid_from,
-        NULL::timestamptz AS valid_until, NULL::timestamptz AS recorded_at
+_NO_ASSERTION = (
+    "NULL::text AS label, NULL::text AS reason, NULL::timestamptz AS valid_from, NULL::timestamptz AS valid_until,"
+    " NULL::timestamptz AS recorded_at"
+)
+_NO_DETAILS = f"NULL::uuid AS entity_id, {_NO_ASSERTION}"
+_NOTHING = f"""
+    SELECT NULL::uuid AS source_id, NULL::float8 AS source_score, NULL::uuid AS target_id, NULL::text AS relation_type,
+        NULL::text AS direction, NULL::float8 AS weight, NULL::float8 AS multiplier, NULL::text AS origin, {_NO_DETAILS}
     LIMIT 0
 """

@@ -173,7 +173,7 @@ class EdgeRepository:
             )
         rows = await self._driver.fetch(
             f"""
-            WITH asked AS MATERIALIZED (SELECT {p(memory_id, "uuid")} AS id),
+            WITH asked AS MATERIALIZED (SELECT {p(memory_id, "uuid")} AS id, 1::float8 AS score),
             found AS MATERIALIZED (
                 SELECT DISTINCT ON (relation_type, target_id, direction) {COLUMNS}
                 FROM ({around.sql("asked")}) AS edge

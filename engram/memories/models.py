@@ -37,7 +37,7 @@ class MemoryRow(Base):
             "agent_id",
             "dedup_hash",
             unique=True,
-            postgresql_where=text("status = 'current'"),
+            postgresql_where=text("dedup_hash is not null"),
         ),
         # Look-up by id alone (`get_edges(memory_id=...)`), and every page of a list.
         Index("memories_id_idx", "id"),
@@ -72,7 +72,8 @@ class MemoryRow(Base):
     extra: Mapped[dict[str, Any]] = mapped_column("metadata", JSONB)
     # What the writer declared. Mentions are projected from it, and can be projected again.
     declared_entities: Mapped[list[dict[str, str]]] = mapped_column(JSONB, server_default=text("'[]'::jsonb"))
-    dedup_hash: Mapped[bytes] = mapped_column(LargeBinary)
+    # Null unless current: only what stands can be a twin.
+    dedup_hash: Mapped[bytes | None] = mapped_column(LargeBinary)
     chunks: Mapped[int] = mapped_column(Integer, server_default=text("1"))
     embedding_model_id: Mapped[int] = mapped_column(SmallInteger, ForeignKey("embedding_models.id"))
     embedding: Mapped[Any] = mapped_column(Vector())

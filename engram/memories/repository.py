@@ -83,7 +83,7 @@ class MemoryRepository:
         rows = await self._driver.fetch(
             """
             SELECT dedup_hash, id FROM memories
-            WHERE agent_id = $1 AND dedup_hash = ANY ($2::bytea[]) AND status = 'current'
+            WHERE agent_id = $1 AND dedup_hash = ANY ($2::bytea[])
             """,
             agent_id,
             list(hashes),
@@ -112,7 +112,7 @@ class MemoryRepository:
                 confidence, valid_from, valid_until, dedup_hash, chunks, embedding
             )
             ORDER BY new.dedup_hash
-            ON CONFLICT (agent_id, dedup_hash) WHERE status = 'current' DO NOTHING
+            ON CONFLICT (agent_id, dedup_hash) WHERE dedup_hash IS NOT NULL DO NOTHING
             RETURNING id
             """,
             agent_id,
@@ -215,27 +215,26 @@ class MemoryRepository:
             sizes AS MATERIALIZED (
                 SELECT d.term, (
                     SELECT count(*) FROM (
-                        SELECT 1 FROM memory_terms t WHERE t.agent_id = $1 AND t.term = d.term LIMIT $4
+                        SELECT FROM memory_terms t WHERE t.agent_id = $1 AND t.term = d.term LIMIT $4
                     ) AS bounded
                 ) AS size
                 FROM (SELECT DISTINCT term FROM wanted) AS d
             ),
-            rarest AS MATERIALIZED (
-                SELECT DISTINCT ON (w.phrase) w.phrase, w.term
-                FROM wanted w JOIN sizes s USING (term)
-                ORDER BY w.phrase, s.size, w.term
+            phrases AS MATERIALIZED (
+                SELECT w.phrase, array_agg(w.term ORDER BY s.size, w.term) AS terms
+                FROM wanted w JOIN sizes s USING (term) GROUP BY w.phrase
             )
             SELECT DISTINCT hit.memory_id
-            FROM rarest r
+            FROM phrases p
             CROSS JOIN LATERAL (
                 SELECT t.memory_id
                 FROM memory_terms t
-                WHERE t.agent_id = $1 AND t.term = r.term AND NOT EXISTS (
-                    SELECT 1 FROM wanted w
-                    WHERE w.phrase = r.phrase AND w.term <> r.term AND NOT EXISTS (
-                        SELECT 1 FROM memory_terms o
-                        WHERE o.agent_id = $1 AND o.term = w.term AND o.memory_id = t.memory_id
-                    )
+                WHERE t.agent_id = $1 AND t.term = p.terms[1] AND cardinality(p.terms) = (
+                    SELECT count(*) FROM unnest(p.terms) AS other (term)
+                    CROSS JOIN LATERAL (
+                        SELECT FROM memory_terms o
+                        WHERE o.agent_id = $1 AND o.term = other.term AND o.memory_id = t.memory_id LIMIT 1
+                    ) AS present
                 )
                 ORDER BY t.memory_id DESC
                 LIMIT $4
@@ -270,7 +269,7 @@ class MemoryRepository:
         """Turn a memory into a tombstone; its agent, or None where there was none."""
         agent_id: UUID | None = await self._driver.fetchval(
             """
-            UPDATE memories SET status = 'deleted', deleted_at = $3, updated_at = $3
+            UPDATE memories SET status = 'deleted', deleted_at = $3, updated_at = $3, dedup_hash = NULL
             WHERE id = $1 AND tenant_id = $2 AND status <> 'deleted'
             RETURNING agent_id
             """,

@@ -97,7 +97,8 @@ def walk(
         f" AS anchor (id, score))"
     ]
     for hop in range(1, max_hops + 1):
-        seen = " AND ".join(f"NOT EXISTS (SELECT FROM frontier{h} f WHERE f.id = e.target_id)" for h in range(hop))
+        # NOT IN is looked up in a hash table; an anti-join may be planned as a nested loop, from guessed sizes.
+        seen = " AND ".join(f"e.target_id NOT IN (SELECT id FROM frontier{h})" for h in range(hop))
         ctes += [
             f"""
             ranked{hop} AS MATERIALIZED (
@@ -109,10 +110,8 @@ def walk(
             f"edges{hop} AS MATERIALIZED (SELECT * FROM ranked{hop} WHERE place <= {cap})",
             f"""
             reached{hop} AS MATERIALIZED (
-                SELECT e.target_id AS id, max(f.score * {p(keep, "float8")} * e.weight * e.multiplier) AS score
-                FROM edges{hop} e JOIN frontier{hop - 1} f ON f.id = e.source_id
-                WHERE {seen}
-                GROUP BY e.target_id
+                SELECT e.target_id AS id, max(e.source_score * {p(keep, "float8")} * e.weight * e.multiplier) AS score
+                FROM edges{hop} e WHERE {seen} GROUP BY e.target_id
             )""",
             f"frontier{hop} AS MATERIALIZED (SELECT id, score FROM reached{hop} ORDER BY score DESC, id LIMIT {width})",
         ]
@@ -128,17 +127,24 @@ def walk(
     return f"""
         WITH {", ".join(ctes)},
         kept AS MATERIALIZED (
-            SELECT * FROM ({walked}) AS e WHERE EXISTS (SELECT FROM ({everywhere}) AS n WHERE n.id = e.target_id)
+            -- IS TRUE keeps this a look-up in a hash table, as above.
+            SELECT * FROM ({walked}) AS e WHERE (e.target_id IN (SELECT id FROM ({everywhere}) AS n)) IS TRUE
         ),
         scored AS MATERIALIZED (
-            SELECT n.id, 1 - (m.embedding <=> {p(vector, "vector")}) AS similarity, words.bm25, words.terms
+            SELECT n.id, memory.similarity, words.bm25, words.terms
             FROM ({nodes}) AS n
-            JOIN memories m ON m.agent_id = {agent} AND m.id = n.id
+            CROSS JOIN LATERAL (
+                SELECT 1 - (m.embedding <=> {p(vector, "vector")}) AS similarity
+                FROM memories m WHERE m.agent_id = {agent} AND m.id = n.id LIMIT 1
+            ) AS memory
             CROSS JOIN LATERAL (
                 SELECT coalesce(sum({weight}), 0)::float8 AS bm25,
                     coalesce(string_agg(t.term, ' ' ORDER BY t.term), '') AS terms
                 FROM unnest({p(terms, "text[]")}, {p(idfs, "float8[]")}) AS asked (term, idf)
-                JOIN memory_terms t ON t.agent_id = {agent} AND t.term = asked.term AND t.memory_id = n.id
+                CROSS JOIN LATERAL (
+                    SELECT t.term, t.frequency, t.length FROM memory_terms t
+                    WHERE t.agent_id = {agent} AND t.term = asked.term AND t.memory_id = n.id LIMIT 1
+                ) AS t
             ) AS words
         )
         SELECT e.*, n.*, ({cut}) AS truncated
