@@ -77,6 +77,12 @@ async def test_short_texts_share_calls():
     assert [len(call) for call in encoder.calls] == [256, 256, 88]
 
 
+async def test_texts_of_like_length_share_a_call():
+    encoder = Recorder()
+    await embedder(encoder, texts=2).embed_passages(["long " * 20, "a", "longer " * 20, "b"])
+    assert encoder.calls == [["a", "b"], ["long " * 20, "longer " * 20]]
+
+
 async def test_pieces_of_a_long_text_share_calls_with_other_texts():
     encoder = Recorder()
     passages = await embedder(encoder, piece=100, texts=256).embed_passages(["word " * 100, "short"])
