@@ -78,7 +78,15 @@ async def _assemble(settings: Settings, database: Database, embedder: Embedder) 
         embedder=embedder,
         projector=projector,
         agents=agents,
-        memories=MemoryService(database, embedder, index, agents, EntityService(), projector),
+        memories=MemoryService(
+            database,
+            embedder,
+            index,
+            agents,
+            EntityService(),
+            projector,
+            propose_names=settings.entity_recognition == "rules",
+        ),
         graph=GraphService(database),
         recall=RecallService(database, embedder, index),
     )

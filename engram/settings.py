@@ -64,7 +64,11 @@ class Settings(BaseSettings):
     )
 
     # Graph
-    entity_recognition: Literal["off", "known"] = "known"
+    entity_recognition: Literal["off", "known", "rules"] = Field(
+        default="known",
+        description="off: only what writers declare; known: declared names, wherever they stand; "
+        "rules: runs of capitalised words are names too.",
+    )
 
     # Logs
     log_level: Literal["debug", "info", "warning", "error"] = "info"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -11,28 +11,41 @@ from engram.entities.canonical import canonical_name
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """Spellings by canonical name, and by memory and name whether the memory is about the entity."""
+    """Spellings by canonical name; by memory and name whether the memory is about the entity; and what no writer
+    declared but the look of the text proposes, as memory and name."""
 
     spellings: dict[str, set[str]]
     roles: dict[tuple[UUID, str], bool]
+    proposed: set[tuple[UUID, str]]
 
     def only(self, memory_ids: set[UUID]) -> Declaration:
-        """What these memories declare."""
+        """What concerns these memories."""
         roles = {place: role for place, role in self.roles.items() if place[0] in memory_ids}
-        names = {name for _, name in roles}
-        return Declaration({name: self.spellings[name] for name in names}, roles)
+        proposed = {place for place in self.proposed if place[0] in memory_ids}
+        names = {name for _, name in (*roles, *proposed)}
+        return Declaration({name: self.spellings[name] for name in names}, roles, proposed)
 
 
-def declare(declared: Mapping[UUID, Sequence[tuple[str, bool]]]) -> Declaration:
-    """Canonicalise what memories declare, as ``(name, is_subject)``; names that name nothing are dropped."""
+def declare(
+    declared: Mapping[UUID, Sequence[tuple[str, bool]]], proposals: Mapping[UUID, Iterable[str]]
+) -> Declaration:
+    """Canonicalise what memories declare, as ``(name, is_subject)``, and what is proposed for them.
+
+    Names that name nothing are dropped. Declared twice, a name has the stronger role; declared, it is not proposed.
+    """
     spellings: dict[str, set[str]] = {}
     roles: dict[tuple[UUID, str], bool] = {}
+    proposed: set[tuple[UUID, str]] = set()
     for memory_id, names in declared.items():
         for raw, is_subject in names:
             name = canonical_name(raw)
-            if name is None:
-                continue
-            spellings.setdefault(name, set()).add(raw)
-            # Declared twice, it is what the stronger role says.
-            roles[memory_id, name] = roles.get((memory_id, name), False) or is_subject
-    return Declaration(spellings, roles)
+            if name is not None:
+                spellings.setdefault(name, set()).add(raw)
+                roles[memory_id, name] = roles.get((memory_id, name), False) or is_subject
+    for memory_id, raws in proposals.items():
+        for raw in raws:
+            name = canonical_name(raw)
+            if name is not None and (memory_id, name) not in roles:
+                spellings.setdefault(name, set()).add(raw)
+                proposed.add((memory_id, name))
+    return Declaration(spellings, roles, proposed)

@@ -127,13 +127,13 @@ class EntityRepository:
         return {row["name"]: row["id"] for row in rows}
 
     async def unswept(self, agent_id: UUID, memory_ids: Collection[UUID]) -> dict[str, UUID]:
-        """Entities that these memories declare and for which earlier memories were not searched yet."""
+        """Entities that these memories name and for which earlier memories were not searched yet."""
         rows = await self._driver.fetch(
             """
             SELECT DISTINCT e.name, e.id
             FROM mentions m
             JOIN entities e ON e.agent_id = $1 AND e.id = m.entity_id AND e.swept_at IS NULL
-            WHERE m.agent_id = $1 AND m.memory_id = ANY ($2::uuid[]) AND NOT m.recognized
+            WHERE m.agent_id = $1 AND m.memory_id = ANY ($2::uuid[])
             """,
             agent_id,
             list(memory_ids),

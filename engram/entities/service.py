@@ -17,18 +17,19 @@ class EntityService:
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, declaration: Declaration
     ) -> None:
         """Write the entities and mentions that new memories declare, in the memories' own transaction."""
-        if not declaration.roles:
+        if not declaration.spellings:
             return
         entities = EntityRepository(connection, scope)
         offered = {name: uuid7() for name in sorted(declaration.spellings)}
         ids = await entities.ensure(agent_id, declaration.spellings, offered)
-        await entities.add_mentions(
-            agent_id,
-            [
-                Mention(memory_id, ids[name], is_subject=is_subject, recognized=False)
-                for (memory_id, name), is_subject in declaration.roles.items()
-            ],
-        )
+        declared = [
+            Mention(memory_id, ids[name], is_subject=is_subject, recognized=False)
+            for (memory_id, name), is_subject in declaration.roles.items()
+        ]
+        proposed = [
+            Mention(memory_id, ids[name], is_subject=False, recognized=True) for memory_id, name in declaration.proposed
+        ]
+        await entities.add_mentions(agent_id, declared + proposed)
 
     async def forget(self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_id: UUID) -> None:
         """Take a memory's mentions away. Its entities stay: others may name them."""

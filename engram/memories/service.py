@@ -20,6 +20,7 @@ from engram.agents.service import AgentService
 from engram.db.database import Database
 from engram.embeddings.base import Embedder, Vectors
 from engram.entities.declaration import Declaration, declare
+from engram.entities.proposals import proposed_names
 from engram.entities.service import EntityService
 from engram.memories.dedup import dedup_hash
 from engram.memories.pending import PendingRepository
@@ -42,6 +43,7 @@ from engram.memories.vectors import VectorIndex
 from engram.paging import decode_cursor, encode_cursor
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
 from engram.tenants.scope import Scope
+from engram.text.stopwords import stop_words
 from engram.text.terms import analyzer_for
 
 _CURSOR: TypeAdapter[tuple[UUID]] = TypeAdapter(tuple[UUID])
@@ -78,6 +80,8 @@ class MemoryService:
         agents: AgentService,
         entities: EntityService,
         projector: Projector,
+        *,
+        propose_names: bool = False,
     ) -> None:
         self._database = database
         self._embedder = embedder
@@ -85,6 +89,7 @@ class MemoryService:
         self._agents = agents
         self._entities = entities
         self._projector = projector
+        self._propose_names = propose_names
 
     async def create(self, scope: Scope, request: MemoryCreate) -> MemoryCreated:
         """Store a memory, or find it standing. Raises what the embedder raises; then nothing is stored."""
@@ -195,7 +200,13 @@ class MemoryService:
         embedded = await self._embed([items[at] for at in missing], [prefix.format(at) for at in missing])
         now = datetime.now(UTC)
         prepared = await asyncio.to_thread(
-            _prepare, [items[at] for at in missing], [hashes[at] for at in missing], embedded, language, now
+            _prepare,
+            [items[at] for at in missing],
+            [hashes[at] for at in missing],
+            embedded,
+            language,
+            now,
+            propose_names=self._propose_names,
         )
         inserted: set[UUID] = set()
         if prepared.rows:
@@ -263,16 +274,21 @@ def _prepare(
     embedded: Sequence[tuple[Vectors, int]],
     language: str,
     now: datetime,
+    *,
+    propose_names: bool,
 ) -> Prepared:
     analyzer = analyzer_for(language)
+    common = stop_words(language)
     rows: list[NewMemory] = []
     terms: dict[UUID, Counter[str]] = {}
     declared: dict[UUID, list[tuple[str, bool]]] = {}
+    proposals: dict[UUID, list[str]] = {}
     for item, value, (vector, chunks) in zip(items, hashes, embedded, strict=True):
         id = uuid7()
         terms[id] = analyzer.document_terms(item.content)
         declared[id] = [(entity.name, entity.role is EntityRole.subject) for entity in item.entities]
-        valid_from = item.valid_from or now
+        if propose_names:
+            proposals[id] = proposed_names(item.content, common)
         rows.append(
             NewMemory(
                 id=id,
@@ -284,14 +300,14 @@ def _prepare(
                 declared_entities=_json([entity.model_dump(mode="json") for entity in item.entities]),
                 source=item.source,
                 confidence=item.confidence,
-                valid_from=valid_from,
+                valid_from=item.valid_from or now,
                 valid_until=item.valid_until,
                 dedup_hash=value,
                 chunks=chunks,
                 embedding=vector,
             )
         )
-    return Prepared(rows, terms, declare(declared))
+    return Prepared(rows, terms, declare(declared, proposals))
 
 
 def _json(value: Any) -> str:

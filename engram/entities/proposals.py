@@ -1,0 +1,51 @@
+"""Names proposed by how they are written: runs of capitalised words. Pure; for ``ENGRAM_ENTITY_RECOGNITION=rules``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from engram.entities.canonical import MAX_NAME_CHARS
+
+MAX_PROPOSALS = 32
+MAX_WORDS = 6
+
+_TOKEN = re.compile(r"[^\W\d_][\w'\u2019&-]*|[.!?:;\n]+|[^\s\w]+|\d\w*")
+_ENDS_SENTENCE = re.compile(r"[.!?:;\n]")
+
+
+def proposed_names(text: str, stop_words: frozenset[str]) -> list[str]:
+    """Runs of capitalised words in order, at most ``MAX_PROPOSALS``; stop words at either end are cut off.
+
+    A single word at the start of a sentence is no proposal: English capitalises it for its place.
+    """
+    found: dict[str, None] = {}
+    for run, opens_sentence in _runs(text):
+        while run and run[-1].casefold() in stop_words:
+            run.pop()
+        while run and run[0].casefold() in stop_words:
+            run.pop(0)
+            opens_sentence = False
+        name = " ".join(run)
+        if run and len(run) <= MAX_WORDS and len(name) <= MAX_NAME_CHARS and not (opens_sentence and len(run) == 1):
+            found.setdefault(name)
+    return list(found)[:MAX_PROPOSALS]
+
+
+def _runs(text: str) -> Iterator[tuple[list[str], bool]]:
+    """Neighbouring capitalised words, and whether the first opens a sentence."""
+    run: list[str] = []
+    at_start = opens = True
+    for match in _TOKEN.finditer(text):
+        token = match.group()
+        if token[0].isupper():
+            opens = opens if run else at_start
+            run.append(token)
+            at_start = False
+            continue
+        if run:
+            yield run, opens
+            run = []
+        at_start = bool(_ENDS_SENTENCE.search(token)) or (at_start and not token[0].isalnum())
+    if run:
+        yield run, opens
