@@ -21,13 +21,13 @@ def proposed_names(text: str, stop_words: frozenset[str]) -> list[str]:
     """
     found: dict[str, None] = {}
     for run, opens_sentence in _runs(text):
-        while run and run[-1].casefold() in stop_words:
-            run.pop()
-        while run and run[0].casefold() in stop_words:
-            run.pop(0)
-            opens_sentence = False
-        name = " ".join(run)
-        if run and len(run) <= MAX_WORDS and len(name) <= MAX_NAME_CHARS and not (opens_sentence and len(run) == 1):
+        kept = [word.casefold() not in stop_words for word in run]
+        if True not in kept:
+            continue
+        start, end = kept.index(True), len(kept) - kept[::-1].index(True)
+        placed = opens_sentence and start == 0 and end == 1
+        name = " ".join(run[start:end])
+        if not placed and end - start <= MAX_WORDS and len(name) <= MAX_NAME_CHARS:
             found.setdefault(name)
     return list(found)[:MAX_PROPOSALS]
 
