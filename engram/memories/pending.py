@@ -47,13 +47,8 @@ class PendingRepository:
     async def settle(self, agent_id: UUID, memory_ids: Sequence[UUID], projection: str) -> None:
         await self._driver.execute(
             """
-            DELETE FROM pending_projections done
-            USING (
-                SELECT memory_id FROM pending_projections
-                WHERE agent_id = $1 AND memory_id = ANY ($2::uuid[]) AND projection = $3
-                ORDER BY memory_id FOR UPDATE
-            ) AS owed
-            WHERE done.agent_id = $1 AND done.memory_id = owed.memory_id AND done.projection = $3
+            DELETE FROM pending_projections
+            WHERE agent_id = $1 AND memory_id = ANY ($2::uuid[]) AND projection = $3
             """,
             agent_id,
             list(memory_ids),
@@ -74,15 +69,10 @@ class PendingRepository:
         """Note a failure; the pause before the next attempt doubles each time, up to ``longest``."""
         await self._driver.execute(
             """
-            UPDATE pending_projections noted
-            SET attempts = noted.attempts + 1, error = $4,
-                next_attempt_at = $5 + least($6::interval * power(2, least(noted.attempts, 20)), $7::interval)
-            FROM (
-                SELECT memory_id FROM pending_projections
-                WHERE agent_id = $1 AND memory_id = ANY ($2::uuid[]) AND projection = $3
-                ORDER BY memory_id FOR UPDATE
-            ) AS owed
-            WHERE noted.agent_id = $1 AND noted.memory_id = owed.memory_id AND noted.projection = $3
+            UPDATE pending_projections
+            SET attempts = attempts + 1, error = $4,
+                next_attempt_at = $5 + least($6::interval * power(2, least(attempts, 20)), $7::interval)
+            WHERE agent_id = $1 AND memory_id = ANY ($2::uuid[]) AND projection = $3
             """,
             agent_id,
             list(memory_ids),
