@@ -13,6 +13,7 @@ from engram.db.embedded import EmbeddedPostgres
 from engram.db.migrate import migrate
 from engram.embeddings.base import Embedder
 from engram.embeddings.registry import open_embedder
+from engram.entities.canonical import singular
 from engram.entities.projection import EntityProjection
 from engram.entities.service import EntityService
 from engram.graph.projection import ThematicProjection
@@ -50,7 +51,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         stack.push_async_callback(database.close)
         embedder = await open_embedder(settings)
         stack.push_async_callback(embedder.aclose)
-        yield await _assemble(settings, database, embedder)
+        yield await assemble(settings, database, embedder)
 
 
 async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
@@ -61,7 +62,11 @@ async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
     return postgres.dsn
 
 
-async def _assemble(settings: Settings, database: Database, embedder: Embedder) -> Services:
+async def assemble(settings: Settings, database: Database, embedder: Embedder) -> Services:
+    """The services over a migrated database and an embedder, which stay the caller's to close.
+
+    Raises ConfigurationProblem where the database holds memories embedded by another model.
+    """
     model = embedder.model
     index = await register_model(database, model)
     agents = AgentService(database)
