@@ -6,4 +6,5 @@ pytest_plugins = [
     "tests.fixtures.environment",
     "tests.fixtures.postgres",
     "tests.fixtures.databases",
+    "tests.fixtures.services",
 ]
