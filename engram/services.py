@@ -51,6 +51,9 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         stack.push_async_callback(database.close)
         embedder = await open_embedder(settings)
         stack.push_async_callback(embedder.aclose)
+        # English plurals take a library that loads for over a second: not in somebody's first write.
+        warming = asyncio.create_task(asyncio.to_thread(singular, "plurals"))
+        stack.push_async_callback(asyncio.wait, [warming])
         yield await assemble(settings, database, embedder)
 
 
