@@ -1,0 +1,82 @@
+"""The class of all routes: what a request may bring is what the route names, and each thing once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from typing import Any, get_args, get_origin, get_type_hints
+from urllib.parse import unquote_to_bytes
+
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+
+from engram.http.body import read_body
+from engram.http.fields import MAX_ERRORS, shortened
+from engram.http.problems import BadRequestProblem
+from engram.problems import FieldError, InvalidInputProblem
+
+
+class StrictRoute(APIRoute):
+    """A route whose endpoint takes its query parameters as a model named ``query``, its body as one named ``body``.
+
+    FastAPI drops query parameters that it does not know, takes the last of one given twice, and reads JSON that is
+    ambiguous, on the event loop. All of that is refused here, or done beside the loop.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        hints = get_type_hints(self.endpoint)
+        body: type[BaseModel] | None = hints.get("body")
+        repeatable = _parameters(hints.get("query"))
+
+        async def handle_strictly(request: Request) -> Response:
+            _check_query(request, repeatable)
+            if body is not None:
+                request = _ReadRequest(request, await read_body(request, body))
+            return await handle(request)
+
+        return handle_strictly
+
+
+class _ReadRequest(Request):
+    """A request whose body was read. FastAPI finds the model in place of the JSON, and leaves it as it is."""
+
+    def __init__(self, request: Request, body: BaseModel) -> None:
+        super().__init__(request.scope, request.receive)
+        self._model = body
+
+    async def body(self) -> bytes:
+        return b"{}"
+
+    async def json(self) -> BaseModel:
+        return self._model
+
+
+def _parameters(query: type[BaseModel] | None) -> dict[str, bool]:
+    """The names of query parameters, and whether each may be repeated."""
+    fields = query.model_fields if query is not None else {}
+    return {name: _is_list(field.annotation) for name, field in fields.items()}
+
+
+def _is_list(annotation: Any) -> bool:
+    return get_origin(annotation) is list or any(_is_list(part) for part in get_args(annotation))
+
+
+def _check_query(request: Request, repeatable: dict[str, bool]) -> None:
+    raw: bytes = request.scope["query_string"]
+    if not raw:
+        return
+    try:
+        unquote_to_bytes(raw).decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadRequestProblem("The query string is not percent-encoded UTF-8.") from None
+    counts = Counter(name for name, _ in request.query_params.multi_items())
+    errors = [
+        FieldError(shortened(name, 200), "must be given once" if name in repeatable else "is not known here")
+        for name, count in counts.items()
+        if name not in repeatable or (count > 1 and not repeatable[name])
+    ]
+    if errors:
+        raise InvalidInputProblem(f"{errors[0].field}: {errors[0].message}", errors=errors[:MAX_ERRORS])
