@@ -12,7 +12,8 @@ from engram.problems import InvalidInputProblem
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 200
-MAX_CURSOR_CHARS = 2000
+MAX_CURSOR_CHARS = 8000
+"""A cursor holds a sort key: at most a name of 1,024 characters of four bytes."""
 
 Key = TypeVar("Key")
 

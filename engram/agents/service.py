@@ -16,8 +16,9 @@ from engram.paging import decode_cursor, encode_cursor
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
 from engram.tenants.scope import Scope
 from engram.text.terms import LANGUAGES
+from engram.wire import Name
 
-_CURSOR: TypeAdapter[tuple[str]] = TypeAdapter(tuple[str])
+_CURSOR: TypeAdapter[tuple[str]] = TypeAdapter(tuple[Name])
 
 
 def agent_not_found(id: object) -> NotFoundProblem:

@@ -1,0 +1,83 @@
+"""HTTP of the memory graph."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Query, Request, status
+from pydantic import Field
+
+from engram.graph.schemas import Direction, Edge, EdgeCreate, EdgeDeleted, EdgePage, RelationType
+from engram.http.dependencies import ScopeDep, ServicesDep
+from engram.http.disconnects import unless_disconnected
+from engram.http.documents import ANYWHERE, WITH_BODY, problems
+from engram.http.queries import PageQuery
+from engram.http.routing import StrictRoute
+from engram.wire import Id, Instant, Unit, WireModel
+
+router = APIRouter(prefix="/v1/graph/edges", tags=["graph"], route_class=StrictRoute, responses=problems(*ANYWHERE))
+
+
+class EdgeQuery(PageQuery):
+    memory_id: Id
+    direction: Direction = Direction.both
+    relation_type: list[RelationType] | None = Field(
+        default=None,
+        max_length=len(RelationType),
+        description="May be repeated: edges of any of these; default: all.",
+    )
+    min_weight: Unit = 0.0
+    as_of: Instant | None = Field(default=None, description="Only edges that held at this instant.")
+
+
+class EdgeKey(WireModel):
+    source_id: Id
+    target_id: Id
+    relation_type: RelationType
+
+
+_CREATE = {
+    "edge": {
+        "value": {
+            "source_id": "01890a5d-ac96-774b-bcce-b302099a8057",
+            "target_id": "01890a5d-ac96-774b-bcce-b302099a8058",
+            "relation_type": "causal",
+            "label": "caused",
+            "reason": "The outage followed the deployment.",
+        }
+    }
+}
+
+
+@router.get("", summary="List the edges of a memory", responses=problems(404))
+async def get_edges(
+    query: Annotated[EdgeQuery, Query()], request: Request, services: ServicesDep, scope: ScopeDep
+) -> EdgePage:
+    """Each edge once, stored or computed, seen from the memory asked about; the strongest first."""
+    return await unless_disconnected(
+        request,
+        services.graph.get_edges(
+            scope,
+            query.memory_id,
+            direction=query.direction,
+            relation_types=query.relation_type,
+            min_weight=query.min_weight,
+            as_of=query.as_of,
+            limit=query.limit,
+            cursor=query.cursor,
+        ),
+    )
+
+
+@router.post("", summary="Assert an edge", status_code=status.HTTP_201_CREATED, responses=problems(404, *WITH_BODY))
+async def create_edge(
+    body: Annotated[EdgeCreate, Body(openapi_examples=_CREATE)], services: ServicesDep, scope: ScopeDep
+) -> Edge:
+    """Asserting an edge again keeps the greater weight."""
+    return await services.graph.create_edge(scope, body)
+
+
+@router.delete("", summary="Delete an edge", responses=problems(404))
+async def delete_edge(query: Annotated[EdgeKey, Query()], services: ServicesDep, scope: ScopeDep) -> EdgeDeleted:
+    """Takes a stored edge out of the graph. Computed ones follow sessions and entities, and cannot be deleted."""
+    return await services.graph.delete_edge(scope, query.source_id, query.target_id, query.relation_type)

@@ -1,0 +1,118 @@
+"""HTTP of memories."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Query, Request, Response, status
+from pydantic import Field
+
+from engram.http.dependencies import ScopeDep, ServicesDep
+from engram.http.disconnects import unless_disconnected
+from engram.http.documents import ANYWHERE, EMBEDDING, WITH_BODY, problems
+from engram.http.queries import PageQuery
+from engram.http.routing import StrictRoute
+from engram.memories.repository import Listing
+from engram.memories.schemas import (
+    MAX_TAGS,
+    BatchCreated,
+    MemoryBatch,
+    MemoryCreate,
+    MemoryCreated,
+    MemoryDeleted,
+    MemoryDetail,
+    MemoryPage,
+    MemoryStatus,
+)
+from engram.wire import Id, Label
+
+router = APIRouter(prefix="/v1/memories", tags=["memories"], route_class=StrictRoute, responses=problems(*ANYWHERE))
+
+
+class MemoryQuery(PageQuery):
+    agent_id: Id
+    user_id: Label | None = None
+    session_id: Label | None = None
+    tag: list[Label] | None = Field(
+        default=None, max_length=MAX_TAGS, description="May be repeated: memories that have all of these."
+    )
+    status: MemoryStatus = MemoryStatus.current
+    include_total: bool = Field(default=False, description="Count all that match.")
+
+
+_ITEM = {
+    "content": "Alice moved to Lisbon and works at the harbour office.",
+    "entities": [{"name": "Alice", "role": "subject"}, "Lisbon"],
+    "session_id": "s-17",
+    "tags": ["profile"],
+    "metadata": {"channel": "chat"},
+}
+_AGENT_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
+_CREATE = {"memory": {"value": {"agent_id": _AGENT_ID, **_ITEM}}}
+_BATCH = {"batch": {"value": {"agent_id": _AGENT_ID, "items": [_ITEM, {"content": "The harbour office closes at 5."}]}}}
+
+
+@router.post(
+    "",
+    summary="Remember a text",
+    status_code=status.HTTP_201_CREATED,
+    response_description="The memory is new.",
+    responses={
+        200: {"model": MemoryCreated, "description": "The same memory stood already, and is returned."},
+        **problems(404, 409, *WITH_BODY, *EMBEDDING),
+    },
+)
+async def create_memory(
+    body: Annotated[MemoryCreate, Body(openapi_examples=_CREATE)],
+    response: Response,
+    services: ServicesDep,
+    scope: ScopeDep,
+) -> MemoryCreated:
+    """Stores a text once in its scope, embeds it, and links it to what the agent knows."""
+    memory = await services.memories.create(scope, body)
+    if memory.deduplicated:
+        response.status_code = status.HTTP_200_OK
+    return memory
+
+
+@router.post(
+    "/batch",
+    summary="Remember many texts",
+    status_code=status.HTTP_201_CREATED,
+    responses=problems(404, 409, *WITH_BODY, *EMBEDDING),
+)
+async def create_memories(
+    body: Annotated[MemoryBatch, Body(openapi_examples=_BATCH)], services: ServicesDep, scope: ScopeDep
+) -> BatchCreated:
+    """Stores up to 1,000 texts, all of them or none, and says of each what became of it."""
+    return await services.memories.create_many(scope, body)
+
+
+@router.get("", summary="List memories", responses=problems(404))
+async def list_memories(
+    query: Annotated[MemoryQuery, Query()], request: Request, services: ServicesDep, scope: ScopeDep
+) -> MemoryPage:
+    """Memories of an agent, the latest to arrive first."""
+    listing = Listing(status=query.status.value, user_id=query.user_id, session_id=query.session_id, tags=query.tag)
+    return await unless_disconnected(
+        request,
+        services.memories.list(
+            scope,
+            query.agent_id,
+            listing,
+            limit=query.limit,
+            cursor=query.cursor,
+            include_total=query.include_total,
+        ),
+    )
+
+
+@router.get("/{memory_id}", summary="Get a memory", responses=problems(404))
+async def get_memory(memory_id: Id, services: ServicesDep, scope: ScopeDep) -> MemoryDetail:
+    return await services.memories.get(scope, memory_id)
+
+
+@router.delete("/{memory_id}", summary="Delete a memory", responses=problems(404))
+async def delete_memory(memory_id: Id, services: ServicesDep, scope: ScopeDep) -> MemoryDeleted:
+    """Takes the memory out of every recall at once."""
+    return await services.memories.delete(scope, memory_id)
