@@ -1,0 +1,53 @@
+"""Logs: one line an event, on stderr, for a reader or for a program. Standard output belongs to answers."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import structlog
+from structlog.typing import Processor
+
+from engram.settings import Settings
+
+_CHATTY = ("uvicorn", "alembic", "httpx", "httpcore", "openai", "asyncio", "sqlalchemy")
+
+
+def configure_logging(settings: Settings) -> None:
+    """Send what structlog and the standard library log to stderr, in the settings' format and from their level on."""
+    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    rendering = _rendering(settings)
+    structlog.configure(
+        processors=[*shared, *rendering],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendering],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level)
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(max(level, logging.WARNING))
+
+
+def _rendering(settings: Settings) -> list[Processor]:
+    # Tracebacks in plain text: the richer kinds print local variables, which hold what users stored.
+    if settings.log_format == "json":
+        return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    return [
+        structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback, pad_event_to=0
+        )
+    ]

@@ -1,0 +1,90 @@
+"""The FastAPI app: routes, error handlers and middleware put together, and services opened for as long as it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.middleware import Middleware
+
+import engram.agents.routes
+import engram.graph.routes
+import engram.memories.routes
+import engram.recall.routes
+from engram.memories.projections import Projector
+from engram.server import health
+from engram.server.errors import HANDLERS
+from engram.server.middleware import BodyLimit, KnownHosts, RequestContext
+from engram.server.openapi import describe, operation_id
+from engram.services import Services, open_services
+from engram.settings import Settings
+
+RETRY_SECONDS = 30.0
+"""How often is looked for links that could not be made."""
+
+_ROUTERS = (
+    engram.agents.routes.router,
+    engram.recall.routes.router,
+    engram.memories.routes.router,
+    engram.graph.routes.router,
+    health.router,
+)
+
+
+def create_app(settings: Settings | None = None, *, services: Services | None = None) -> FastAPI:
+    """The app of a server; ``settings`` default to the environment's.
+
+    It opens its services when it starts, and closes them when it ends. ``services`` are used as they are, by an app
+    that need not be started: they belong to whoever opened them, and nothing runs beside the requests.
+    """
+    settings = services.settings if services is not None else settings or Settings()
+    middleware = [Middleware(RequestContext), Middleware(BodyLimit, limit=settings.max_body_bytes)]
+    if not settings.insecure_bind:
+        middleware.insert(1, Middleware(KnownHosts))
+    app = FastAPI(
+        lifespan=lifespan,
+        middleware=middleware,
+        exception_handlers=HANDLERS,
+        generate_unique_id_function=operation_id,
+        redirect_slashes=False,
+        redoc_url=None,
+    )
+    app.openapi = partial(describe, app)  # type: ignore[method-assign]
+    app.state.settings = settings
+    app.state.services = services
+    app.state.methods = defaultdict(set)
+    for router in _ROUTERS:
+        app.include_router(router)
+        for route in router.routes:
+            assert isinstance(route, APIRoute)
+            app.state.methods[route.path] |= route.methods
+    return app
+
+
+@asynccontextmanager
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Services, and the work that is done beside requests. Raises what ``open_services`` raises."""
+    if app.state.services is not None:
+        yield
+        return
+    async with open_services(app.state.settings) as services, _retrying(services.projector):
+        app.state.services = services
+        try:
+            yield
+        finally:
+            app.state.services = None
+
+
+@asynccontextmanager
+async def _retrying(projector: Projector) -> AsyncIterator[None]:
+    task = asyncio.create_task(projector.retry_forever(pause=RETRY_SECONDS))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])

@@ -1,0 +1,147 @@
+"""What holds for every request, whatever route it is for. Pure ASGI, from the outside in."""
+
+from __future__ import annotations
+
+import re
+import time
+from ipaddress import ip_address
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uuid_utils.compat import uuid7
+
+from engram.http.problems import MisdirectedProblem, TooLargeProblem
+from engram.server.errors import problem_response, unexpected
+
+_REQUEST_ID = re.compile(r"[\w.:-]{1,128}", re.ASCII)
+_CLIENT_CLOSED_REQUEST = 499  # nginx's number, for the log: nobody is there to receive an answer
+
+log = structlog.get_logger(__name__)
+
+
+class RequestContext:
+    """Gives each request an id, a line in the log and an answer, even where the app fails.
+
+    A sane ``X-Request-ID`` of the client's is kept. The log has the path's template, never its query.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = _request_id(Headers(scope=scope))
+        started = time.perf_counter()
+        status = 0
+
+        async def send_marked(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-ID"] = request_id
+                headers["X-Content-Type-Options"] = "nosniff"
+                headers["Cache-Control"] = "no-store"
+            await send(message)
+
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            try:
+                await self._app(scope, receive, send_marked)
+            except ClientDisconnect:
+                status = _CLIENT_CLOSED_REQUEST
+            except Exception:
+                log.exception("request failed", method=scope["method"], route=_route(scope))
+                if status:
+                    raise  # the answer has begun: the server breaks the connection off
+                await unexpected(request_id)(scope, receive, send_marked)
+            finally:
+                _log_access(scope, status, time.perf_counter() - started)
+
+
+class KnownHosts:
+    """Refuses requests for hosts that are not this machine.
+
+    A server without API keys trusts whoever reaches loopback. That must not be any page open in a browser whose host
+    name was made to resolve to 127.0.0.1.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] in ("http", "websocket") and not is_loopback(_host(Headers(scope=scope))):
+            problem = MisdirectedProblem(
+                "This server has no API keys, and answers only to requests for localhost. Ask for 127.0.0.1, or set "
+                "ENGRAM_INSECURE_BIND=true where the network around it can be trusted."
+            )
+            await problem_response(problem)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+class BodyLimit:
+    """Refuses bodies of more than ``limit`` bytes, before they are read where their length is given."""
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self._app = app
+        self._limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        problem = TooLargeProblem(f"The body is larger than the {self._limit} bytes that this server takes.")
+        length = Headers(scope=scope).get("content-length", "")
+        if length.isdecimal() and int(length) > self._limit:
+            await problem_response(problem)(scope, receive, send)
+            return
+        read = 0
+
+        async def receive_counted() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self._limit:
+                raise problem
+            return message
+
+        await self._app(scope, receive_counted, send)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine by its name alone: no name is looked up."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _request_id(headers: Headers) -> str:
+    given = headers.get("x-request-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else str(uuid7())
+
+
+def _host(headers: Headers) -> str:
+    """The Host header without its port; of several, none counts."""
+    given = headers.getlist("host")
+    host = given[0].strip().lower() if len(given) == 1 else ""
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0].removesuffix(".")
+
+
+def _route(scope: Scope) -> str:
+    path: str = getattr(scope.get("route"), "path", "unknown")
+    return path
+
+
+def _log_access(scope: Scope, status: int, seconds: float) -> None:
+    route = _route(scope)
+    write = log.debug if route.startswith("/health/") else log.info
+    write("request", method=scope["method"], route=route, status=status, ms=round(seconds * 1000, 1))

@@ -1,0 +1,44 @@
+"""The OpenAPI document: FastAPI's, and what it cannot know of our problem documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+
+from engram import __version__
+from engram.http.documents import ProblemDocument
+
+TAGS = [
+    {"name": "agents", "description": "An agent is one memory space; nothing crosses from one to another."},
+    {"name": "memories", "description": "Write, read and recall."},
+    {"name": "graph", "description": "Typed edges between memories."},
+    {"name": "health", "description": "For probes and operators."},
+]
+
+DESCRIPTION = """\
+Memory for AI agents: vector and graph recall on Postgres, explained.
+
+Errors are problem documents (RFC 9457) of type `application/problem+json`; `errors` names the fields that are wrong.
+Every answer carries an `X-Request-ID`. Lists page by `cursor`. Times are ISO 8601; one without an offset is UTC.
+"""
+
+
+def operation_id(route: APIRoute) -> str:
+    return route.name
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The document of an app, computed once."""
+    if app.openapi_schema is None:
+        document = get_openapi(
+            title="Engram", version=__version__, description=DESCRIPTION, tags=TAGS, routes=app.routes
+        )
+        schema = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas = document["components"]["schemas"]
+        schemas.update(schema.pop("$defs"))
+        schemas[ProblemDocument.__name__] = schema
+        app.openapi_schema = document
+    return app.openapi_schema

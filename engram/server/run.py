@@ -1,0 +1,131 @@
+"""Running a server until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+import structlog
+import uvicorn
+from fastapi import FastAPI
+
+from engram.db.dsn import parse_dsn
+from engram.embeddings.base import EmbeddingModel
+from engram.logs import configure_logging
+from engram.server.app import create_app, lifespan
+from engram.server.sockets import listen, url_of
+from engram.settings import Settings
+
+DRAIN_SECONDS = 10
+"""How long requests that are being answered may go on after the server was told to stop."""
+
+# Longer than clients keep idle connections: one that the server closes may take a request with it.
+_KEEP_ALIVE_SECONDS = 65
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+log = structlog.get_logger(__name__)
+
+
+def serve(settings: Settings) -> None:
+    """Serve until SIGTERM, SIGINT or SIGHUP; then finish what was begun, and stop the embedded Postgres.
+
+    Configures logs. Raises ConfigurationProblem where the server cannot run as configured, and UnavailableProblem
+    where the database does not answer, before anything is served.
+    """
+    configure_logging(settings)
+    sockets = listen(settings)
+    try:
+        app = create_app(settings)
+        server = _Server(_config(app), app, sockets)
+        with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
+            runner.run(server.run_services())
+    finally:
+        for listener in sockets:
+            listener.close()
+
+
+def _config(app: FastAPI) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        lifespan="off",  # entered by us: uvicorn would log a failure, and hide it
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+    )
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, app: FastAPI, sockets: list[socket.socket]) -> None:
+        super().__init__(config)
+        self._app = app
+        self._listeners = sockets
+
+    async def run_services(self) -> None:
+        """Serve with services open. A signal before the start is through ends it there."""
+        main = asyncio.current_task()
+        assert main is not None
+        told = False
+
+        def stop() -> None:
+            nonlocal told
+            if self.started:
+                self.force_exit = told
+                self.should_exit = True
+            elif not told:
+                main.cancel()
+            told = True
+
+        with _on_signals(stop):
+            try:
+                async with lifespan(self._app):
+                    await self.serve(self._listeners)
+            except asyncio.CancelledError:
+                if not told:
+                    raise
+        log.info("stopped")
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        state = self._app.state
+        _announce(state.settings, state.services.embedder.model, self._listeners[0])
+
+    def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]
+        # uvicorn's own would raise a signal again once the server is drained, and end the process before services
+        # are closed.
+        return nullcontext()
+
+
+@contextmanager
+def _on_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Call ``stop`` at every signal that asks for an end. Only the main thread hears signals."""
+    loop = asyncio.get_running_loop()
+    heard = _SIGNALS if threading.current_thread() is threading.main_thread() else ()
+    for number in heard:
+        loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        for number in heard:
+            loop.remove_signal_handler(number)
+
+
+def _announce(settings: Settings, embedder: EmbeddingModel, listener: socket.socket) -> None:
+    url = settings.database_url
+    log.info(
+        f"Engram serves at {url_of(listener)}",
+        url=url_of(listener),
+        database=str(parse_dsn(url.get_secret_value())) if url else f"embedded, in {settings.data_dir}",
+        embedder=f"{embedder.provider} ({embedder.name}, {embedder.dimension} dimensions)",
+        access="no API keys: whoever reaches this address may do everything"
+        if settings.insecure_bind
+        else "no API keys: only this machine can connect",
+    )

@@ -1,0 +1,80 @@
+"""Where the server listens: on this machine alone, unless told otherwise."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from ipaddress import ip_address
+
+from engram.problems import ConfigurationProblem
+from engram.settings import Settings
+
+_BACKLOG = 2048
+
+
+def listen(settings: Settings) -> list[socket.socket]:
+    """Sockets on every address of ``settings.host``, listening; a port of 0 is one that is free.
+
+    Raises ConfigurationProblem for an address that others can reach, unless ``insecure_bind``, and for one that
+    cannot be had.
+    """
+    addresses = _addresses(settings)
+    if not settings.insecure_bind and not all(ip_address(address).is_loopback for _, address in addresses):
+        raise ConfigurationProblem(
+            f"Engram has no API keys yet, and refuses to listen on {settings.host or 'all addresses'}: whoever can "
+            "reach it could read and erase all memories. Use --host 127.0.0.1, or set ENGRAM_INSECURE_BIND=true "
+            "where the network around it can be trusted."
+        )
+    opened: list[socket.socket] = []
+    port = settings.port
+    try:
+        for family, address in addresses:
+            opened.append(_listening(family, address, port))
+            port = opened[0].getsockname()[1]
+    except OSError as error:
+        for listener in opened:
+            listener.close()
+        raise ConfigurationProblem(_refusal(settings.host, port, error)) from error
+    return opened
+
+
+def url_of(listener: socket.socket) -> str:
+    address, port = listener.getsockname()[:2]
+    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+
+
+def _addresses(settings: Settings) -> list[tuple[socket.AddressFamily, str]]:
+    try:
+        found = socket.getaddrinfo(
+            settings.host or None, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except OSError as error:
+        raise ConfigurationProblem(f"The host {settings.host} is not known: {error.strerror or error}.") from error
+    # IPv4 first: its URL is the one to be shown.
+    unique = {(family, str(where[0])): None for family, _, _, _, where in found}
+    return sorted(unique, key=lambda address: address[0] != socket.AF_INET)
+
+
+def _listening(family: socket.AddressFamily, address: str, port: int) -> socket.socket:
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind((address, port))
+        # At once, and not when all is ready: two servers may bind one port, but not both listen on it.
+        listener.listen(_BACKLOG)
+        listener.setblocking(False)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def _refusal(host: str, port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"Port {port} on {host} is taken, perhaps by another Engram. "
+            "Stop it, or choose another port with --port or ENGRAM_PORT (0: any that is free)."
+        )
+    return f"Cannot listen on port {port} of {host}: {error.strerror or error}."
