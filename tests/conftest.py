@@ -7,4 +7,5 @@ pytest_plugins = [
     "tests.fixtures.postgres",
     "tests.fixtures.databases",
     "tests.fixtures.services",
+    "tests.fixtures.servers",
 ]
