@@ -14,17 +14,17 @@ ALTERNATIVES = 3
 
 
 class Answer:
-    """The hits to be shown, and for ``explain`` where each stands among all candidates."""
+    """The best hits, and for ``explain`` where each stands among all candidates."""
 
-    def __init__(self, shown: Sequence[Ranked], ranked: Sequence[Ranked], walk: Walk, *, explain: bool) -> None:
-        self._shown = shown
+    def __init__(self, best: Sequence[Ranked], ranked: Sequence[Ranked], walk: Walk, *, explain: bool) -> None:
+        self._best = {hit.id: hit for hit in best}
         self._walk = walk
-        self._paths = {hit.id: path_behind(hit, walk) for hit in shown}
+        self._paths = {hit.id: path_behind(hit, walk) for hit in best}
         self._alternatives: dict[UUID, list[Path]] = {}
         self._places: tuple[dict[UUID, int], ...] = ()
         self._explain = explain
         if explain:
-            self._alternatives = {hit.id: self._weaker(hit) for hit in shown}
+            self._alternatives = {hit.id: self._weaker(hit) for hit in best}
             self._places = (
                 places({hit.id: hit.leg.vector for hit in ranked}),
                 places({hit.id: hit.leg.lexical for hit in ranked}),
@@ -33,7 +33,11 @@ class Answer:
 
     @property
     def ids(self) -> list[UUID]:
-        return [hit.id for hit in self._shown]
+        return list(self._best)
+
+    @property
+    def scores(self) -> list[float]:
+        return [hit.parts.score for hit in self._best.values()]
 
     @property
     def entity_ids(self) -> list[UUID]:
@@ -41,9 +45,11 @@ class Answer:
         paths += [path for weaker in self._alternatives.values() for path in weaker]
         return sorted({edge.entity_id for path in paths for edge in path.edges if edge.entity_id})
 
-    def results(self, memories: Mapping[UUID, Mapping[str, Any]], entities: Mapping[str, str]) -> list[RecallHit]:
-        """Hits with the text of ``memories`` (by id) and the names of ``entities`` (by id as text)."""
-        return [self._hit(hit, memories[hit.id], entities) for hit in self._shown]
+    def results(
+        self, ids: Sequence[UUID], memories: Mapping[UUID, Mapping[str, Any]], entities: Mapping[str, str]
+    ) -> list[RecallHit]:
+        """These hits, with the text of ``memories`` (by id) and the names of ``entities`` (by id as text)."""
+        return [self._hit(self._best[id], memories[id], entities) for id in ids]
 
     def _weaker(self, hit: Ranked) -> list[Path]:
         paths = self._walk.paths(hit.id, ALTERNATIVES + 1)

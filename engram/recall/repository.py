@@ -169,12 +169,12 @@ class RecallRepository:
         )
 
     async def show(
-        self, agent_id: UUID, ids: Sequence[UUID], entity_ids: Sequence[UUID]
+        self, agent_id: UUID, ids: Sequence[UUID], entity_ids: Sequence[UUID], *, embeddings: bool
     ) -> tuple[dict[UUID, dict[str, Any]], dict[str, str]]:
         """The memories to be shown by id, and the names of the entities on their paths by id as text."""
         rows = await self._driver.fetch(
             f"""
-            SELECT {COLUMNS}, (
+            SELECT {COLUMNS}{", embedding" if embeddings else ""}, (
                 SELECT jsonb_object_agg(e.id, e.display_name) FROM entities e
                 WHERE e.agent_id = $1 AND e.id = ANY ($3::uuid[])
             ) AS entity_names

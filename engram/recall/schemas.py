@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -46,6 +47,11 @@ class RecallRequest(WireModel):
     valid_from: Instant | None = Field(default=None, description="Only memories that began at or after this.")
     valid_until: Instant | None = Field(default=None, description="Only memories that began before this.")
     min_score: Unit = 0.0
+    diversity: Unit = Field(
+        default=0.0,
+        description="0 ranks by score alone. Above it, a hit much like one already chosen gives way to another "
+        "(maximal marginal relevance), and hits stand in the order chosen.",
+    )
     explain: bool = False
     embedding: Embedding | None = Field(default=None, description="The query's embedding, if computed already.")
 
@@ -105,7 +111,7 @@ class RecallResponse(ResponseModel):
     took_ms: float
     truncated: bool = Field(description="A cap cut the walk short: more may be connected than was looked at.")
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[RecallHit]:  # type: ignore[override]  # a model iterates its fields
         return iter(self.results)
 
     def __len__(self) -> int:

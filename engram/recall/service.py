@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
+
+import numpy as np
 
 from engram.agents.service import agent_not_found
 from engram.db.database import Database
@@ -15,7 +19,7 @@ from engram.memories.predicates import Visibility
 from engram.memories.service import unit_length
 from engram.memories.vectors import VectorIndex
 from engram.problems import InvalidInputProblem
-from engram.recall import ranking
+from engram.recall import diversity, ranking
 from engram.recall.answer import Answer
 from engram.recall.repository import AskedAgent, Found, Question, RecallRepository, Walked
 from engram.recall.schemas import RecallRequest, RecallResponse
@@ -57,9 +61,11 @@ class RecallService:
             walked = await self._walk(recalls, request, question, agent, found, anchors)
             legs = ranking.legs(_rows(walked), best) | legs
             answer = await asyncio.to_thread(_ranked, request, legs, walked, anchors)
-            memories, entities = await recalls.show(question.agent_id, answer.ids, answer.entity_ids)
+            memories, entities = await recalls.show(
+                question.agent_id, answer.ids, answer.entity_ids, embeddings=request.diversity > 0
+            )
         return RecallResponse(
-            results=answer.results(memories, entities),
+            results=answer.results(_chosen(request, answer, memories), memories, entities),
             query=request.query,
             took_ms=(time.perf_counter() - started) * 1000,
             truncated=walked.truncated,
@@ -123,5 +129,15 @@ def _ranked(
 ) -> Answer:
     walk = Walk(anchors, walked.edges, max_hops=request.max_hops, hop_penalty=request.hop_penalty)
     ranked = ranking.rank(legs, walk, request.graph_weight)
-    shown = [hit for hit in ranked if hit.parts.score >= request.min_score][: request.top_k]
-    return Answer(shown, ranked, walk, explain=request.explain)
+    wanted = request.top_k * (diversity.POOL if request.diversity else 1)
+    offered = [hit for hit in ranked if hit.parts.score >= request.min_score][:wanted]
+    return Answer(offered, ranked, walk, explain=request.explain)
+
+
+def _chosen(request: RecallRequest, answer: Answer, memories: Mapping[UUID, Mapping[str, Any]]) -> list[UUID]:
+    """The hits to be shown, of those offered: all, or where diversity is wanted the ones that repeat least."""
+    if not request.diversity or not answer.ids:
+        return answer.ids
+    vectors = np.stack([memories[id]["embedding"] for id in answer.ids])
+    chosen = diversity.choose(answer.scores, vectors, request.diversity, request.top_k)
+    return [answer.ids[place] for place in chosen]

@@ -159,6 +159,7 @@ def recall(
     valid_from: When | None = None,
     valid_until: When | None = None,
     min_score: float | None = None,
+    diversity: float | None = None,
     explain: bool | None = None,
     embedding: Vector | None = None,
 ) -> Operation[RecallResponse]:
@@ -181,6 +182,7 @@ def recall(
         valid_from: Only memories that began at or after this.
         valid_until: Only memories that began before this.
         min_score: Only hits of at least this score, [0, 1].
+        diversity: Above 0, up to 1: hits much like one already chosen give way to others.
         explain: Say of each hit how its score came about.
         embedding: The query's embedding, if computed already.
     """
@@ -201,6 +203,7 @@ def recall(
         valid_from=valid_from,
         valid_until=valid_until,
         min_score=min_score,
+        diversity=diversity,
         explain=explain,
         embedding=embedding,
     )
