@@ -70,7 +70,7 @@ class Cluster:
     def create_database(self, address: Address, name: str) -> None:
         """Create a database unless it exists. ``name`` is a plain identifier."""
         statement = (
-            f"SELECT 'CREATE DATABASE {name}' "  # noqa: S608
+            f"SELECT 'CREATE DATABASE {name}' "
             f"WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = '{name}') \\gexec\n"
         )
         self._programs.run("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", *_at(address), stdin=statement)
@@ -93,12 +93,12 @@ class Cluster:
         if staging.exists():
             shutil.rmtree(staging)
         self._make_private(staging)
-        self._programs.open_way_to(staging)
-        self._programs.open_way_to(self._programs.folder / "initdb")
         # The built-in locale sorts the same on every machine and after every upgrade of the system.
         locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--encoding=UTF8"]
         trust = ["--username=postgres", "--auth-local=trust", "--auth-host=reject"]
-        self._programs.run("initdb", "--pgdata", str(staging), "--no-instructions", *trust, *locale)
+        self._open_way_to(staging)
+        options = ["--pgdata", str(staging), "--no-instructions", *trust, *locale]
+        self._programs.run("initdb", *options, as_owner=True)
         staging.rename(self.data)
 
     def _start(self, settings: Mapping[str, str]) -> None:
@@ -154,9 +154,13 @@ class Cluster:
 
     def _control(self, action: str, *options: str, timeout: float) -> None:
         wait = ["--wait", f"--timeout={round(timeout)}", "--silent"]
-        self._programs.run(
-            "pg_ctl", action, "--pgdata", str(self.data), *wait, *options, timeout=timeout + 10
-        )
+        target = ["--pgdata", str(self.data), *wait, *options]
+        self._open_way_to(self.data)
+        self._programs.run("pg_ctl", action, *target, as_owner=True, timeout=timeout + 10)
+
+    def _open_way_to(self, data: Path) -> None:
+        self._programs.open_way_to(data)
+        self._programs.open_way_to(self._programs.folder / "pg_ctl")
 
     def _last_complaint(self, start: int) -> str | None:
         """The last thing that the server's log says, after ``start`` bytes, to explain its end."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import asyncpg
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
@@ -16,10 +18,19 @@ _HINTS = {
     "3D000": "Create the database, or correct its name in the database URL.",
 }
 
+_CLOSE_SECONDS = 2.0
 
-async def open_connection(
-    dsn: Dsn, *, connect_timeout: float, statement_timeout: float | None
-) -> asyncpg.Connection:
+
+class BoundedConnection(asyncpg.Connection):
+    """A connection that does not wait for ever for the other side's goodbye."""
+
+    async def close(self, *, timeout: float | None = None) -> None:  # noqa: ASYNC109 (asyncpg's signature)
+        # On time-out asyncpg drops the connection, which is all that was wanted.
+        with contextlib.suppress(TimeoutError):
+            await super().close(timeout=timeout or _CLOSE_SECONDS)
+
+
+async def open_connection(dsn: Dsn, *, connect_timeout: float, statement_timeout: float | None) -> asyncpg.Connection:
     """Connect, in UTC and with pgvector's codecs. Both times are in seconds; ``None`` is no limit.
 
     Raises ``UnavailableProblem`` where trying again may help and ``ConfigurationProblem`` where it will not.
@@ -29,6 +40,7 @@ async def open_connection(
             dsn.url,
             password=dsn.password.get_secret_value() if dsn.password is not None else None,
             timeout=connect_timeout,
+            connection_class=BoundedConnection,
             server_settings={
                 "application_name": "engram",
                 "timezone": "UTC",

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import asyncpg
 import pydantic_core
@@ -129,35 +129,30 @@ class Database:
         except BaseException as error:
             lost = _is_lost(connection)
             await self._finish(self._roll_back(connection))
-            problem = as_unavailable(error, connection_lost=lost)
-            if problem is not None:
-                raise problem from error
-            raise
+            _raise(error, connection_lost=lost)
         else:
             await self._finish(self._commit(connection))
 
     async def _begin(self, begin: str) -> AsyncConnection:
         """A connection in a new transaction. One that proves dead is replaced: nothing was done on it yet."""
-        connection = await self._take()
-        try:
-            await driver(connection).execute(begin)
-        except BaseException as error:
-            lost = _is_lost(connection)
-            await self._finish(self._discard(connection))
-            if not (lost and isinstance(error, Exception)):
-                raise
+        for last_try in (False, True):
             connection = await self._take()
-            await driver(connection).execute(begin)
-        return connection
+            try:
+                await driver(connection).execute(begin)
+            except BaseException as error:
+                lost = _is_lost(connection)
+                await self._finish(self._discard(connection))
+                if last_try or not (lost and isinstance(error, Exception)):
+                    _raise(error, connection_lost=lost)
+            else:
+                return connection
+        raise AssertionError
 
     async def _take(self) -> AsyncConnection:
         try:
             return await self._engine.connect()
         except Exception as error:
-            problem = as_unavailable(error)
-            if problem is not None:
-                raise problem from error
-            raise
+            _raise(error)
 
     async def _finish(self, ending: Coroutine[Any, Any, None]) -> None:
         """See an ending through even if the task is cancelled meanwhile: no connection may leak or hang."""
@@ -181,9 +176,7 @@ class Database:
         await connection.close()
         if status != "COMMIT":
             # Postgres answers ROLLBACK, and no error, when an earlier statement had failed.
-            raise RuntimeError(
-                "a failed statement was ignored inside a transaction; nothing of it was stored"
-            )
+            raise RuntimeError("a failed statement was ignored inside a transaction; nothing of it was stored")
 
     async def _roll_back(self, connection: AsyncConnection) -> None:
         try:
@@ -198,14 +191,15 @@ class Database:
 
     async def _discard(self, connection: AsyncConnection) -> None:
         if _is_lost(connection):
-            # What ended this connection has probably ended the others too: none that is older is used again.
             self._distrusted_before = time.monotonic()
         await connection.invalidate()
         await connection.close()
 
     def _refuse_stale(self, dbapi_connection: Any, record: Any, proxy: Any) -> None:
-        closed = dbapi_connection.driver_connection.is_closed()
-        if closed or record.info["opened"] < self._distrusted_before:
+        if dbapi_connection.driver_connection.is_closed():
+            self._distrusted_before = time.monotonic()
+        # What ended one connection has probably ended the others too, some of which may not show it.
+        if record.info["opened"] < self._distrusted_before:
             raise DisconnectionError  # the pool's signal to open another one in its place
 
 
@@ -215,3 +209,10 @@ def _remember_opening(dbapi_connection: Any, record: Any) -> None:
 
 def _is_lost(connection: AsyncConnection) -> bool:
     return connection.invalidated or driver(connection).is_closed()
+
+
+def _raise(error: BaseException, *, connection_lost: bool = False) -> NoReturn:
+    problem = as_unavailable(error, connection_lost=connection_lost)
+    if problem is not None:
+        raise problem from error
+    raise error

@@ -37,9 +37,7 @@ def parse_dsn(text: str) -> Dsn:
         # From the right, so that a password with a bare "@" never ends up in the host name, which is shown.
         userinfo, at, hosts = parts.netloc.rpartition("@")
         query = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
-        ports = [
-            host.rpartition(":")[2] for host in hosts.split(",") if not host.endswith("]") and ":" in host
-        ]
+        ports = [host.rpartition(":")[2] for host in hosts.split(",") if not host.endswith("]") and ":" in host]
     except ValueError:
         raise ConfigurationProblem(f"The database URL cannot be read. {_HELP}") from None
     if parts.scheme not in _SCHEMES:
@@ -53,8 +51,6 @@ def parse_dsn(text: str) -> Dsn:
     for name, value in query:
         if name == "password":
             secret = value
-    shown = urlencode(
-        [(name, value) for name, value in query if name != "password"], quote_via=quote, safe="/,:"
-    )
+    shown = urlencode([(name, value) for name, value in query if name != "password"], quote_via=quote, safe="/,:")
     url = f"postgresql://{user}{at}{hosts}{parts.path}" + (f"?{shown}" if shown else "")
     return Dsn(url, SecretStr(secret) if secret is not None else None)

@@ -9,8 +9,6 @@ from pathlib import Path
 from threading import Lock
 from urllib.parse import quote
 
-import structlog
-
 from engram.db.cluster import START_SECONDS, Cluster
 from engram.db.leases import Lease, exclusive
 from engram.db.postmaster import Address
@@ -18,8 +16,6 @@ from engram.problems import ConfigurationProblem
 
 _DATABASE = "engram"
 _LOCK_SECONDS = START_SECONDS + 60
-
-_log = structlog.get_logger(__name__)
 
 
 class EmbeddedPostgres:
@@ -41,9 +37,7 @@ class EmbeddedPostgres:
         self._lease: Lease | None = lease
         self._stopping = Lock()
         self._process = os.getpid()
-        self.dsn = (
-            f"postgresql://postgres@/{_DATABASE}?host={quote(str(address.socket_dir))}&port={address.port}"
-        )
+        self.dsn = f"postgresql://postgres@/{_DATABASE}?host={quote(str(address.socket_dir))}&port={address.port}"
         atexit.register(self.stop)
 
     @classmethod
@@ -72,7 +66,6 @@ class EmbeddedPostgres:
                 f"The data directory {data_dir} cannot be used: {error.strerror or error} "
                 f"({error.filename or data_dir}). Make it writable, or choose another with ENGRAM_DATA_DIR."
             ) from error
-        _log.debug("embedded Postgres runs", data=str(cluster.data))
         return server
 
     def stop(self) -> None:

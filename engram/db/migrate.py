@@ -53,9 +53,7 @@ async def migrate(dsn: str, settings: Settings, *, patience: float = 600.0) -> s
 
 async def downgrade(dsn: str, settings: Settings, revision: str, *, patience: float = 600.0) -> None:
     """Take a database back to an earlier revision, or to ``base``, losing what later ones had added."""
-    await _in_thread(
-        lambda: _change(dsn, settings, patience, lambda config: command.downgrade(config, revision))
-    )
+    await _in_thread(lambda: _change(dsn, settings, patience, lambda config: command.downgrade(config, revision)))
 
 
 async def revision_status(database: Database) -> RevisionStatus:

@@ -30,8 +30,11 @@ class Programs:
         self.folder = _folder()
         self.user = _user_for(data)
 
-    def run(self, program: str, *options: str, stdin: str = "", timeout: float = 120.0) -> str:
-        """Run a program and give its output. Raises ``ConfigurationProblem`` with its complaint."""
+    def run(self, program: str, *options: str, as_owner: bool = False, stdin: str = "", timeout: float = 120.0) -> str:
+        """Run a program and give its output. Raises ``ConfigurationProblem`` with its complaint.
+
+        ``as_owner`` runs it as ``user``, for work on the server's files. ``timeout`` is seconds.
+        """
         # What is set for other databases must not reach this one.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
         # Files, not pipes: the server inherits its output, and a pipe would stay open as long as it runs.
@@ -49,7 +52,7 @@ class Programs:
                     start_new_session=True,  # Ctrl-C is for us to act on
                     timeout=timeout,
                     check=False,
-                    **self._identity(),
+                    **(self._owner() if as_owner else {}),
                 )
             except subprocess.TimeoutExpired:
                 raise ConfigurationProblem(f"{program} took more than {timeout:g} s.") from None
@@ -69,7 +72,7 @@ class Programs:
             if mode & 0o011 != 0o011:
                 folder.chmod(mode | 0o011)
 
-    def _identity(self) -> dict[str, Any]:
+    def _owner(self) -> dict[str, Any]:
         if os.geteuid() != 0:
             return {}
         return {"user": self.user.uid, "group": self.user.gid, "extra_groups": []}

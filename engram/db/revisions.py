@@ -48,9 +48,7 @@ def head_revision() -> str:
 
 @cache
 def known_revisions() -> frozenset[str]:
-    return frozenset(
-        script.revision for script in ScriptDirectory.from_config(alembic_config()).walk_revisions()
-    )
+    return frozenset(script.revision for script in ScriptDirectory.from_config(alembic_config()).walk_revisions())
 
 
 async def current_revision(connection: asyncpg.Connection) -> str | None:

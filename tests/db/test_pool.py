@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 from sqlalchemy import text
@@ -14,7 +14,7 @@ from engram.problems import UnavailableProblem
 from engram.settings import Settings
 from tests.fixtures.databases import administrator
 
-Sleep = Callable[[AsyncConnection, float], object]
+Sleep = Callable[[AsyncConnection, float], Awaitable[None]]
 
 
 async def sleep_in_driver(connection: AsyncConnection, seconds: float) -> None:
@@ -47,9 +47,9 @@ async def at_work(server: EmbeddedPostgres, database_url: str) -> list[str]:
     return [row["query"] for row in rows]
 
 
-async def until(condition: Callable[[], object], seconds: float = 10) -> None:
+async def until(condition: Callable[[], Awaitable[object]], seconds: float = 10) -> None:
     async with asyncio.timeout(seconds):
-        while not await condition():  # type: ignore[misc]
+        while not await condition():  # noqa: ASYNC110 (the server is asked)
             await asyncio.sleep(0.02)
 
 
@@ -77,23 +77,23 @@ async def test_waiting_for_a_connection_ends_when_one_is_returned(
 
 @both_ways
 async def test_a_statement_over_the_time_limit_is_unavailable(
-    database_url: str, make_settings: Callable[..., Settings], sleep: Callable[..., object]
+    database_url: str, make_settings: Callable[..., Settings], sleep: Sleep
 ) -> None:
     database = await Database.connect(database_url, make_settings(database_url, statement_timeout=0.1))
     with pytest.raises(UnavailableProblem, match="too long"):
         async with database.transaction() as connection:
-            await sleep(connection, 20)  # type: ignore[misc]
+            await sleep(connection, 20)
     await database.ping()
     await database.close()
 
 
 @both_ways
 async def test_a_cancelled_task_cancels_its_query_and_gives_its_connection_back(
-    narrow: Database, postgres: EmbeddedPostgres, database_url: str, sleep: Callable[..., object]
+    narrow: Database, postgres: EmbeddedPostgres, database_url: str, sleep: Sleep
 ) -> None:
     async def work() -> None:
         async with narrow.transaction() as connection:
-            await sleep(connection, 15)  # type: ignore[misc]
+            await sleep(connection, 15)
 
     async def sleeping() -> bool:
         return any("pg_sleep" in query for query in await at_work(postgres, database_url))
@@ -170,8 +170,8 @@ async def test_a_commit_that_has_begun_is_seen_through_by_a_cancelled_task(datab
     await until(lambda: counted(count, 5))
 
 
-async def counted(count: Callable[[], object], expected: int) -> bool:
-    return await count() == expected  # type: ignore[misc]
+async def counted(count: Callable[[], Awaitable[object]], expected: int) -> bool:
+    return await count() == expected
 
 
 async def test_a_closed_pool_waits_for_its_last_transactions(

@@ -1,9 +1,12 @@
 """What a pool does when its server goes away and comes back."""
 
+# ruff: noqa: PT012 (it is a whole transaction that raises)
+
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from engram.db.database import Database, driver
 from engram.db.embedded import EmbeddedPostgres
 from engram.problems import UnavailableProblem
 from engram.settings import Settings
+from tests.db.servers import server_folder
 from tests.fixtures.databases import administrator
 from tests.fixtures.postgres import FAST
 
@@ -36,10 +40,11 @@ class Server:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("restart"))
-    yield server
-    server.stop()
+def server() -> Iterator[Server]:
+    with server_folder() as folder:
+        server = Server(folder)
+        yield server
+        server.stop()
 
 
 @pytest.fixture
@@ -63,9 +68,7 @@ async def test_a_restart_between_transactions_is_not_noticed(server: Server, poo
     assert await asyncio.gather(*(count(pool) for _ in range(4))) == [0] * 4
 
 
-async def test_a_restart_that_the_loop_has_not_heard_of_is_not_noticed(
-    server: Server, pool: Database
-) -> None:
+async def test_a_restart_that_the_loop_has_not_heard_of_is_not_noticed(server: Server, pool: Database) -> None:
     server.restart()  # blocks the loop, which so cannot see the connections close
     assert await asyncio.gather(*(count(pool) for _ in range(4))) == [0] * 4
 
@@ -86,9 +89,7 @@ async def test_a_restart_inside_a_transaction_undoes_it_and_says_so(
     assert await count(pool) == 0
 
 
-async def test_a_restart_before_the_commit_is_told_as_an_open_question(
-    server: Server, pool: Database
-) -> None:
+async def test_a_restart_before_the_commit_is_told_as_an_open_question(server: Server, pool: Database) -> None:
     with pytest.raises(UnavailableProblem, match="may or may not"):
         async with pool.transaction() as connection:
             await driver(connection).execute("INSERT INTO numbers VALUES (1)")
@@ -120,15 +121,43 @@ async def test_an_own_error_in_a_lost_transaction_stays_itself(server: Server, p
 async def test_sessions_ended_by_an_administrator_are_replaced(server: Server, pool: Database) -> None:
     for _ in range(2):
         async with administrator(server.running) as connection:
-            await connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'engram'"
-            )
+            await connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'engram'")
         assert await asyncio.gather(*(count(pool) for _ in range(4))) == [0] * 4
 
 
-async def test_a_server_that_starts_late_is_waited_for(
+async def test_connections_that_died_together_are_never_handed_out_one_by_one(
     server: Server, make_settings: Callable[..., Settings]
 ) -> None:
+    """A second task may take what the first one repaired, and leave it another dead one to try again with."""
+    dsn = server.running.dsn
+    database = await Database.connect(dsn, make_settings(dsn, pool_size=2))
+    for head_start in range(60):
+        async with database.snapshot(), database.snapshot():
+            pass
+        end_sessions(server.running)
+        first = asyncio.create_task(database.ping())
+        for _ in range(head_start):
+            await asyncio.sleep(0)
+        async with database.snapshot():
+            await first
+    await database.close()
+
+
+def end_sessions(server: EmbeddedPostgres) -> None:
+    """Blocks the loop meanwhile, which so does not see the connections close."""
+
+    async def end() -> None:
+        async with administrator(server) as connection:
+            while await connection.fetch(  # noqa: ASYNC110 (the server is asked)
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'engram'"
+            ):
+                await asyncio.sleep(0.002)
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, end()).result()
+
+
+async def test_a_server_that_starts_late_is_waited_for(server: Server, make_settings: Callable[..., Settings]) -> None:
     await asyncio.to_thread(server.stop)
     dsn = server.running.dsn
     connecting = asyncio.create_task(Database.connect(dsn, make_settings(dsn, connect_timeout=60)))

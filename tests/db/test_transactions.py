@@ -1,3 +1,4 @@
+# ruff: noqa: PT012 (it is a whole transaction that raises)
 from __future__ import annotations
 
 import json
@@ -73,9 +74,7 @@ async def test_a_failure_inside_a_savepoint_leaves_the_rest_standing(numbers: Da
 
 async def test_a_deferred_constraint_that_fails_at_commit_stores_nothing(numbers: Database) -> None:
     async with numbers.transaction() as connection:
-        await driver(connection).execute(
-            "CREATE TABLE parts (n int REFERENCES numbers DEFERRABLE INITIALLY DEFERRED)"
-        )
+        await driver(connection).execute("CREATE TABLE parts (n int REFERENCES numbers DEFERRABLE INITIALLY DEFERRED)")
     with pytest.raises(asyncpg.ForeignKeyViolationError):
         async with numbers.transaction() as connection:
             await driver(connection).execute("INSERT INTO numbers VALUES (1)")
@@ -127,7 +126,5 @@ async def test_jsonb_is_bound_as_text_and_read_as_values(database: Database) -> 
 async def test_an_error_does_not_list_the_values_of_a_statement(database: Database) -> None:
     with pytest.raises(DBAPIError, match="division by zero") as caught:
         async with database.transaction() as connection:
-            await connection.execute(
-                text("SELECT 1 / 0, CAST(:words AS text)"), {"words": "what a user said"}
-            )
+            await connection.execute(text("SELECT 1 / 0, CAST(:words AS text)"), {"words": "what a user said"})
     assert "what a user said" not in str(caught.value)

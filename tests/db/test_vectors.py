@@ -59,9 +59,7 @@ async def test_the_database_refuses_what_is_not_a_number(database: Database, num
 
 
 async def test_columns_take_and_give_the_same_values_through_sqlalchemy(database: Database) -> None:
-    table = Table(
-        "things", MetaData(), Column("id", Integer), Column("v", Vector(3)), Column("h", HalfVector(3))
-    )
+    table = Table("things", MetaData(), Column("id", Integer), Column("v", Vector(3)), Column("h", HalfVector(3)))
     async with database.transaction() as connection:
         await connection.run_sync(table.create)
         await connection.execute(insert(table), [{"id": 1, "v": np.array(VALUES, np.float32), "h": VALUES}])
