@@ -1,0 +1,77 @@
+"""The OpenAPI document. That it names every answer is checked by all tests that ask over HTTP."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import TypeAdapter
+
+from engram.agents.schemas import AgentCreate, AgentUpdate
+from engram.graph.schemas import EdgeCreate
+from engram.memories.schemas import MemoryBatch, MemoryCreate
+from engram.recall.schemas import RecallRequest
+from tests.fixtures.servers import openapi
+
+MODELS = (AgentCreate, AgentUpdate, EdgeCreate, MemoryBatch, MemoryCreate, RecallRequest)
+
+
+def operations() -> list[tuple[str, str, dict[str, Any]]]:
+    return [(path, method, found) for path, methods in openapi()["paths"].items() for method, found in methods.items()]
+
+
+async def test_the_document_is_published_with_pages_to_try_it(http: httpx.AsyncClient) -> None:
+    assert (await http.get("/openapi.json")).json() == openapi()
+    assert (await http.get("/docs")).status_code == 200
+
+
+def test_operations_are_named_for_what_they_do() -> None:
+    names = [found["operationId"] for _, _, found in operations()]
+    assert sorted(names) == sorted(
+        [
+            *("create_agent", "list_agents", "get_agent", "update_agent", "delete_agent", "agent_stats"),
+            *("create_memory", "create_memories", "list_memories", "get_memory", "delete_memory", "recall"),
+            *("get_edges", "create_edge", "delete_edge", "live", "ready"),
+        ]
+    )
+    assert all(found["summary"] and found["tags"] for _, _, found in operations())
+
+
+def test_everything_that_is_referred_to_is_there() -> None:
+    for name in set(re.findall(r"#/components/schemas/(\w+)", str(openapi()))):
+        assert name in openapi()["components"]["schemas"]
+
+
+def test_errors_are_problem_documents() -> None:
+    for path, method, found in operations():
+        for status, answer in found["responses"].items():
+            if status >= "400" and path != "/health/ready":
+                assert list(answer["content"]) == ["application/problem+json"], (path, method, status)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_examples_are_valid(model: type) -> None:
+    schema = f"#/components/schemas/{model.__name__}"
+    requests = [found["requestBody"] for _, _, found in operations() if "requestBody" in found]
+    bodies = [request["content"]["application/json"] for request in requests]
+    examples = [
+        example["value"] for body in bodies if body["schema"]["$ref"] == schema for example in body["examples"].values()
+    ]
+    assert examples
+    for example in examples:
+        TypeAdapter(model).validate_python(example)
+
+
+def test_repeatable_parameters_are_lists_and_required_ones_are_marked() -> None:
+    parameters = {
+        (found["operationId"], parameter["name"]): parameter
+        for _, _, found in operations()
+        for parameter in found.get("parameters", [])
+    }
+    assert parameters["list_memories", "agent_id"]["required"]
+    assert not parameters["list_memories", "tag"]["required"]
+    assert "array" in str(parameters["list_memories", "tag"]["schema"])
+    assert "array" in str(parameters["get_edges", "relation_type"]["schema"])
+    assert parameters["list_agents", "limit"]["schema"]["maximum"] == 200
