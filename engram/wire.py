@@ -112,7 +112,8 @@ def storable_json(value: Any, depth: int = 0) -> Any:
         _storable(value)
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError("must not contain NaN or infinite numbers")
-    elif isinstance(value, int) and abs(value) >= 10**308:
+    elif isinstance(value, int | float) and abs(value) >= 10**308:
+        # Of floats too: Postgres keeps numbers in decimal, and gives a large float back as a whole number.
         raise ValueError("must not contain numbers of more than 308 digits")
     elif isinstance(value, dict):
         for key, item in value.items():

@@ -20,7 +20,7 @@ _MESSAGES = {
     "model_attributes_type": "must be an object",
     "dict_type": "must be an object",
     "string_unicode": "must not contain lone surrogates",
-    "recursion_loop": "is nested too deeply",
+    "recursion_depth_exceeded": "is nested too deeply",
 }
 _SUBJECT = re.compile(r"^(Value error, |Assertion failed, |\w+ should (?=\w))")
 
