@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +39,7 @@ class Page:
     def blocks(self, language: str) -> list[Block]:
         found = list(_FENCE.finditer(self.text))
         blocks = []
-        for fence, following in zip(found, [*found[1:], None], strict=True):
+        for fence, following in zip_longest(found, found[1:]):
             gap = self.text[fence.end() : following.start()] if following else "."
             printed = following["text"] if following and following["language"] == "text" and not gap.strip() else None
             blocks.append(Block(fence["language"], fence["text"], printed))
