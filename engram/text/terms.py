@@ -55,7 +55,8 @@ class Analyzer:
         if len(word) > MAX_TERM_CHARS:
             # A hash or a data URL: kept apart from its like, at a length that an index can hold.
             return word[:24] + "#" + hashlib.blake2s(word.encode(), digest_size=8).hexdigest()
-        return self._stemmer.stemWord(word) if self._stemmer else word
+        # Porter's first stemmer leaves nothing of "s".
+        return (self._stemmer.stemWord(word) or word) if self._stemmer else word
 
 
 _local = threading.local()
