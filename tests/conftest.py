@@ -7,5 +7,6 @@ pytest_plugins = [
     "tests.fixtures.postgres",
     "tests.fixtures.databases",
     "tests.fixtures.services",
+    "tests.fixtures.spaces",
     "tests.fixtures.servers",
 ]
