@@ -13,7 +13,7 @@ from engram.problems import InvalidInputProblem
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 200
 MAX_CURSOR_CHARS = 8000
-"""A cursor holds a sort key: at most a name of 1,024 characters of four bytes."""
+"""A cursor holds a sort key: at most a name of 512 characters of four bytes."""
 
 Key = TypeVar("Key")
 

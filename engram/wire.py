@@ -158,7 +158,8 @@ Label = Annotated[
 
 Name = Annotated[
     str,
-    StringConstraints(min_length=1, max_length=1024),
+    # In UTF-8 at most 2,048 bytes: a unique index takes 2,704.
+    StringConstraints(min_length=1, max_length=512),
     AfterValidator(_storable),
     AfterValidator(_one_line),
     AfterValidator(_printable),
