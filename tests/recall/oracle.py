@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from uuid import UUID
 
 MULTIPLIERS = {
@@ -31,7 +32,7 @@ K1, B = 1.2, 0.75
 
 @dataclass(frozen=True)
 class Note:
-    """A memory as its writer knows it. ``order`` counts arrivals; ``names`` maps an entity to "subject" or "mention"."""
+    """A memory as its writer knows it. ``order`` counts arrivals; ``names`` maps entities to their roles."""
 
     id: str
     order: int
@@ -198,7 +199,7 @@ class Oracle:
                 sessions.setdefault(note.session, []).append(note)
         for turns in sessions.values():
             turns.sort(key=lambda note: (note.valid_from, note.order))
-            yield from ((before.id, after.id) for before, after in zip(turns, turns[1:], strict=False))
+            yield from ((before.id, after.id) for before, after in pairwise(turns))
 
     def _shared_names(self) -> Iterator[tuple[str, str, str, float]]:
         for name in {name for note in self._all for name in note.names}:

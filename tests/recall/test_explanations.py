@@ -28,7 +28,7 @@ async def test_parts_add_up_and_chains_exist(shared_services: Services, plan: Pl
     answer = await world.space.ask(**sent)
     hits = {hit.id: hit for hit in answer.results}
     # Nothing is cut off, so every memory on a chain is itself a hit: a chain leads only over what may be seen.
-    chains = Chains(world.space, sent["as_of"] if "as_of" in sent else None, sent["hop_penalty"], hits)
+    chains = Chains(world.space, sent.get("as_of"), sent["hop_penalty"], hits)
     for hit in answer.results:
         check_numbers(hit, sent["graph_weight"])
         assert hit.hops == max(len(hit.path) - 1, 0) <= sent["max_hops"]
