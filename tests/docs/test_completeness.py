@@ -11,9 +11,9 @@ from pydantic.fields import FieldInfo
 from engram.cli.app import app
 from engram.memories.schemas import MemoryItem
 from engram.recall.schemas import RecallRequest
-from engram.server.app import create_app
 from engram.settings import Settings
 from tests.docs.pages import Page, page
+from tests.fixtures.servers import openapi
 
 _METHODS = ("get", "post", "patch", "put", "delete")
 
@@ -56,7 +56,7 @@ def test_the_settings_page_tells_every_default() -> None:
 def test_the_http_page_lists_every_route_and_no_other() -> None:
     routes = {
         f"{method.upper()} {path}"
-        for path, operations in create_app(Settings()).openapi()["paths"].items()
+        for path, operations in openapi()["paths"].items()
         for method in operations
         if method in _METHODS
     }

@@ -12,18 +12,18 @@ from tests.docs.running import lasting, run_python, run_shell, shown_commands
 
 
 @pytest.mark.parametrize("page", [page for page in all_pages() if page.blocks("python")], ids=str)
-def test_python_prints_what_the_page_says(page: Page, server_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENGRAM_BASE_URL", server_url)
+def test_python_prints_what_the_page_says(page: Page, live_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENGRAM_BASE_URL", live_server)
     for printed, said in run_python(page):
         assert lasting(printed) == lasting(said or "")
 
 
 @pytest.mark.parametrize("page", [page for page in all_pages() if page.blocks("console")], ids=str)
-def test_commands_print_what_the_page_says(page: Page, server_url: str, tmp_path: Path) -> None:
+def test_commands_print_what_the_page_says(page: Page, live_server: str, tmp_path: Path) -> None:
     shown = shown_commands(page)
     if any("curl " in one.command for one in shown) and not shutil.which("curl"):
         pytest.skip("curl is not installed")
-    ran = run_shell([one.command for one in shown], server_url, tmp_path)
+    ran = run_shell([one.command for one in shown], live_server, tmp_path)
     assert len(ran) == len(shown)
     for one, (status, output) in zip(shown, ran, strict=True):
         assert status == 0, f"{one.command}\n{output}"
