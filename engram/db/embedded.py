@@ -77,9 +77,12 @@ class EmbeddedPostgres:
             if lease is None:
                 return
             atexit.unregister(self.stop)
-            with exclusive(_lock_file(self._data_dir), timeout=_LOCK_SECONDS):
-                if lease.release():
-                    self._cluster.stop()
+            try:
+                with exclusive(_lock_file(self._data_dir), timeout=_LOCK_SECONDS):
+                    if lease.release():
+                        self._cluster.stop()
+            except FileNotFoundError:
+                lease.release()  # the directory was deleted: a server without its files ends by itself
 
 
 def _lock_file(data_dir: Path) -> Path:

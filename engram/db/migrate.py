@@ -22,7 +22,6 @@ from engram.db.dsn import parse_dsn
 from engram.db.extension import ensure_vector_extension
 from engram.db.failures import as_unavailable, sqlstate
 from engram.db.revisions import RevisionStatus, alembic_config, current_revision, head_revision
-from engram.db.vectors import register_vectors
 from engram.problems import ConfigurationProblem, UnavailableProblem
 from engram.settings import Settings
 
@@ -80,14 +79,16 @@ async def _change(dsn: str, settings: Settings, patience: float, action: Callabl
     connection = engine.connect()
     try:
         await patiently(settings.connect_timeout)(connection.start)
-        # Held by the session, and so until the connection closes: across transactions, whatever happens.
-        await _take_lock(driver(connection), patience)
-        await _prepare(driver(connection))
-        await connection.run_sync(_run, action)
+        try:
+            # Held by the session, and so until the connection closes: across transactions, whatever happens.
+            await _take_lock(driver(connection), patience)
+            await _prepare(driver(connection))
+            await connection.run_sync(_run, action)
+        finally:
+            await connection.close()
     except DBAPIError as error:
         raise _as_problem(error) from error
     finally:
-        await connection.close()
         await engine.dispose()
 
 
@@ -109,8 +110,6 @@ async def _prepare(connection: asyncpg.Connection) -> None:
     if hint is not None:
         _log.warning(hint)
     await current_revision(connection)
-    # The extension may be new, in a schema that this session does not search yet.
-    await register_vectors(connection)
 
 
 def _run(connection: Connection, action: Callable[[Config], None]) -> None:

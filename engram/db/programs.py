@@ -54,6 +54,8 @@ class Programs:
                     check=False,
                     **(self._owner() if as_owner else {}),
                 )
+            except OSError as error:
+                raise ConfigurationProblem(f"{program} cannot be run: {error.strerror} ({error.filename}).") from error
             except subprocess.TimeoutExpired:
                 raise ConfigurationProblem(f"{program} took more than {timeout:g} s.") from None
             output.seek(0)
