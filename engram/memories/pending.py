@@ -71,7 +71,7 @@ class PendingRepository:
             """
             UPDATE pending_projections
             SET attempts = attempts + 1, error = $4,
-                next_attempt_at = $5 + least($6::interval * power(2, least(attempts, 20)), $7::interval)
+                next_attempt_at = $5::timestamptz + least($6::interval * power(2, least(attempts, 20)), $7::interval)
             WHERE agent_id = $1 AND memory_id = ANY ($2::uuid[]) AND projection = $3
             """,
             agent_id,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.db.database import Database, driver
 from engram.recall.schemas import RecallResponse
 from engram.services import Services
+from tests.fixtures.rows import every_row
 from tests.recall.test_formula import build, examples
 from tests.recall.worlds import PlannedWorld, Request, planned_worlds, requests
 
@@ -29,14 +29,3 @@ async def test_the_same_question_has_the_same_answer_and_changes_nothing(
 
 def bytes_of(answer: RecallResponse) -> bytes:
     return answer.model_copy(update={"took_ms": 0.0}).model_dump_json().encode()
-
-
-async def every_row(database: Database) -> dict[str, list[str]]:
-    """All rows of all tables with the transaction that wrote each: one that is rewritten as it was shows too."""
-    async with database.snapshot() as connection:
-        asked = driver(connection)
-        tables = await asked.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
-        return {
-            name: [row["row"] for row in await asked.fetch(f"SELECT concat(xmin, t) AS row FROM {name} t ORDER BY 1")]
-            for (name,) in tables
-        }
