@@ -72,8 +72,8 @@ class TestWithoutADatabase:
     """A server whose Postgres stops and comes back."""
 
     @pytest.fixture
-    async def postgres(self, tmp_path: Path) -> AsyncIterator[EmbeddedPostgres]:
-        server = await asyncio.to_thread(EmbeddedPostgres.start, tmp_path, FAST)
+    async def postgres(self, data_dir: Path) -> AsyncIterator[EmbeddedPostgres]:
+        server = await asyncio.to_thread(EmbeddedPostgres.start, data_dir, FAST)
         yield server
         await asyncio.to_thread(server.stop)
 
@@ -88,7 +88,7 @@ class TestWithoutADatabase:
                 yield client
 
     async def test_the_server_lives_is_not_ready_and_recovers(
-        self, http: httpx.AsyncClient, postgres: EmbeddedPostgres, engram: AsyncEngram, agent: Agent, tmp_path: Path
+        self, http: httpx.AsyncClient, postgres: EmbeddedPostgres, engram: AsyncEngram, agent: Agent, data_dir: Path
     ) -> None:
         await asyncio.to_thread(postgres.stop)
         assert (await http.get("/health/live")).status_code == 200
@@ -99,7 +99,7 @@ class TestWithoutADatabase:
         write = await http.post("/v1/memories", json={"agent_id": agent.id, "content": "x"})
         assert (write.status_code, write.json()["type"]) == (503, "unavailable")
         assert int(write.headers["retry-after"]) >= 1
-        again = await asyncio.to_thread(EmbeddedPostgres.start, tmp_path, FAST)
+        again = await asyncio.to_thread(EmbeddedPostgres.start, data_dir, FAST)
         try:
             assert (await http.get("/health/ready")).status_code == 200
             assert (await engram.memories.create(agent.id, "x")).linked
