@@ -58,8 +58,11 @@ def canonical_name(raw: str) -> str | None:
     if _IDENTIFIER.fullmatch(text):
         return text.casefold()
     name = _without_determiners(_POSSESSIVE.sub("", text))
-    if name.casefold() in _FIRST_PERSON:
+    spoken = name.casefold()
+    if spoken in _FIRST_PERSON:
         return "user"
+    if spoken in _DROPPED:
+        return None
     *front, last = name.split(" ")
     name = " ".join([*front, _singular(last)]).casefold()
     shortest = _SHORTEST_UNSPACED if _UNSPACED.search(name) else _SHORTEST
@@ -68,7 +71,7 @@ def canonical_name(raw: str) -> str | None:
 
 def singular(word: str) -> str:
     """The singular of a folded English noun; any other word as it is."""
-    if len(word) <= _SHORTEST or not word.isascii() or not word.isalpha() or word.endswith(_SINGULAR_ENDINGS):
+    if len(word) <= _SHORTEST or not word[-1].isascii() or not word.isalpha() or word.endswith(_SINGULAR_ENDINGS):
         return word
     return _inflected(word)
 
