@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from engram.agents.schemas import AgentCreate
+from engram.logs import configure_logging
 from engram.memories.schemas import MemoryBatch
 from engram.recall.schemas import RecallRequest
 from engram.services import Services, open_services
@@ -118,6 +119,7 @@ async def measure(folders: Sequence[Path], titles: bool | None, variants: Sequen
     report: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as scratch:
         settings = Settings(data_dir=Path(scratch) / "data", database_url=None)
+        configure_logging(settings)
         async with open_services(settings) as services:
             for folder in folders:
                 agents, loaded = await load(services, folder, titles=titles)

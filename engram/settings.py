@@ -22,7 +22,7 @@ class Settings(BaseSettings):
     """All settings of a server. Secrets are ``SecretStr``: they never show in a log, an error or a ``repr``."""
 
     model_config = SettingsConfigDict(
-        env_prefix="ENGRAM_", env_file=".env", env_ignore_empty=True, extra="ignore", populate_by_name=True, frozen=True
+        env_prefix="ENGRAM_", env_file=".env", extra="ignore", populate_by_name=True, frozen=True
     )
 
     # Database: unset means the embedded Postgres under `data_dir`.

@@ -2,6 +2,9 @@
 
 Plain Postgres, one statement an execute. Every primary key of a domain table starts with agent_id, and so does
 every unique constraint and foreign key between such tables, so that they can be distributed by it later.
+
+Secondary indexes start with the memory. Of an agent that came after the last ANALYZE the planner believes that it has
+no rows, and any index that starts with agent_id looks as good to it as the right one.
 """
 
 from __future__ import annotations
@@ -107,7 +110,7 @@ UPGRADE = (
         PRIMARY KEY (agent_id, term, memory_id) INCLUDE (frequency, length, tenant_id)
     )
     """,
-    "CREATE INDEX memory_terms_memory_idx ON memory_terms (agent_id, memory_id)",
+    "CREATE INDEX memory_terms_memory_idx ON memory_terms (memory_id, agent_id)",
     """
     CREATE TABLE pending_projections (
         agent_id uuid NOT NULL,
@@ -161,7 +164,7 @@ UPGRADE = (
         FOREIGN KEY (agent_id, memory_id) REFERENCES memories (agent_id, id) ON DELETE CASCADE
     )
     """,
-    "CREATE INDEX mentions_memory_idx ON mentions (agent_id, memory_id)",
+    "CREATE INDEX mentions_memory_idx ON mentions (memory_id, agent_id)",
     "CREATE INDEX mentions_subject_idx ON mentions (agent_id, entity_id, memory_id) WHERE is_subject",
     """
     CREATE TABLE edges (
@@ -186,14 +189,14 @@ UPGRADE = (
     )
     """,
     """
-    CREATE INDEX edges_out_idx ON edges (agent_id, source_id, weight DESC, target_id)
+    CREATE INDEX edges_out_idx ON edges (source_id, agent_id, weight DESC, target_id)
     WHERE invalidated_at IS NULL
     """,
     """
-    CREATE INDEX edges_in_idx ON edges (agent_id, target_id, weight DESC, source_id)
+    CREATE INDEX edges_in_idx ON edges (target_id, agent_id, weight DESC, source_id)
     WHERE invalidated_at IS NULL
     """,
-    "CREATE INDEX edges_target_idx ON edges (agent_id, target_id)",
+    "CREATE INDEX edges_target_idx ON edges (target_id, agent_id)",
 )
 
 TABLES = (

@@ -8,7 +8,7 @@ import asyncpg
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
 from engram.db.dsn import Dsn
-from engram.db.failures import is_refused_connection, sqlstate
+from engram.db.failures import as_unavailable, is_refused_connection, sqlstate
 from engram.db.vectors import register_vectors
 from engram.problems import ConfigurationProblem, UnavailableProblem
 
@@ -46,17 +46,23 @@ async def open_connection(dsn: Dsn, *, connect_timeout: float, statement_timeout
                 "timezone": "UTC",
                 # Compiling a plan takes longer than any of our statements run.
                 "jit": "off",
+                # Our statements are planned once a connection, for parameters in general: planning a walk anew takes
+                # as long as running it, and the planner takes an agent that it has not counted yet for an empty one.
+                "plan_cache_mode": "force_generic_plan",
                 "statement_timeout": str(round((statement_timeout or 0) * 1000)),
                 # Without it Citus keeps SET LOCAL on the coordinator; a plain Postgres ignores it.
                 "citus.propagate_set_commands": "local",
             },
         )
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError) as error:
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, ValueError) as error:
         raise _as_problem(dsn, error) from error
     try:
         await register_vectors(connection)
-    except BaseException:
+    except BaseException as error:
+        problem = as_unavailable(error, connection_lost=connection.is_closed())
         connection.terminate()
+        if problem is not None:
+            raise problem from error
         raise
     return connection
 

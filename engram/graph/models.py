@@ -23,22 +23,22 @@ class EdgeRow(Base):
         # A walk reads the strongest edges of a node, from either end.
         Index(
             "edges_out_idx",
-            "agent_id",
             "source_id",
+            "agent_id",
             text("weight desc"),
             "target_id",
             postgresql_where=text("invalidated_at is null"),
         ),
         Index(
             "edges_in_idx",
-            "agent_id",
             "target_id",
+            "agent_id",
             text("weight desc"),
             "source_id",
             postgresql_where=text("invalidated_at is null"),
         ),
         # Erasing a memory looks its edges up whatever their state.
-        Index("edges_target_idx", "agent_id", "target_id"),
+        Index("edges_target_idx", "target_id", "agent_id"),
     )
 
     agent_id: Mapped[UUID] = mapped_column(primary_key=True)

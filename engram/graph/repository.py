@@ -217,13 +217,12 @@ class EdgeRepository:
                 SELECT m.id, {distance} AS distance
                 FROM memories m
                 WHERE m.agent_id = $1 AND m.status = 'current' AND {index.of_model("m")} AND m.id <> new.id
-                ORDER BY {distance} LIMIT $3
+                ORDER BY {distance} LIMIT {degree:d}
             ) AS near
             WHERE new.agent_id = $1 AND new.id = ANY ($2::uuid[]) AND new.status = 'current'
                 AND {index.of_model("new")} AND near.distance <> 'NaN'
             """,
             agent_id,
             list(memory_ids),
-            degree,
         )
         return [(row["id"], row["neighbour"], row["similarity"]) for row in rows]

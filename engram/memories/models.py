@@ -88,7 +88,7 @@ class MemoryTermRow(Base):
     """
 
     __tablename__ = "memory_terms"
-    __table_args__ = (Index("memory_terms_memory_idx", "agent_id", "memory_id"),)
+    __table_args__ = (Index("memory_terms_memory_idx", "memory_id", "agent_id"),)
 
     agent_id: Mapped[UUID] = mapped_column(primary_key=True)
     term: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)

@@ -30,8 +30,8 @@ FAN_OUT = 24
 """Edges a walk follows from one memory, strongest first."""
 
 FRONTIER = 64
-"""Memories a walk goes on from at each hop, best first. With 24 and 64 the evaluation sets give what they give with 50
-and 200, to the third decimal, in a third of the time where memories share many entities."""
+"""Memories a walk goes on from at each hop, best first. With 24 and 64 LoCoMo, HotpotQA and MuSiQue give what they
+give with 50 and 200, to the third decimal of recall@5 and recall@10."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,8 @@ def arms(
     p = neighbourhood.p
     agent = p(neighbourhood.agent_id, "uuid")
     query = p(vector, "vector")
-    limit = p(pool, "int")
+    # In the text: a general plan for LIMIT $1 expects a tenth of the table, and would sort that instead of asking HNSW.
+    limit = f"{pool:d}"
     distance = index.distance("m", query, indexed=indexed)
     visible = f"m.agent_id = {agent} AND {index.of_model('m')} AND {visibility.sql('m', p)}"
     size = p(memories, "float8")

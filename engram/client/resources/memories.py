@@ -93,7 +93,7 @@ def create_memories(
 
 
 def get_memory(memory_id: AnyId) -> Operation[MemoryDetail]:
-    """Get a memory, whatever its status. Raises NotFoundError where there is none."""
+    """Get a memory, superseded ones too. Raises NotFoundError where there is none or it was deleted."""
     return Request("GET", to_path("/v1/memories/{memory_id}", memory_id=memory_id), MemoryDetail)
 
 
