@@ -73,7 +73,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except typer.TyperException as error:
-        write_error(f"{one_line(error.format_message()).rstrip('.')}. Help: {_help_of(error)}")
+        write_error(f"{one_line(error.format_message()).rstrip('.')} (help: {_help_of(error)})")
         return error.exit_code
     except Exception as error:
         if debugging():

@@ -16,7 +16,7 @@ def load_settings(**given: object) -> Settings:
     try:
         return Settings.model_validate({name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
-        wrong = "; ".join(f"{variable_name(field)}: {what}" for field, what in faults(error))
+        wrong = "; ".join(f"{variable_name(fault.field)}: {fault.message}" for fault in faults(error))
         raise CommandError(f"the settings cannot be used: {wrong}. More: engram doctor") from None
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"the file .env cannot be read: {error}") from None

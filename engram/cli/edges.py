@@ -13,10 +13,11 @@ from rich.text import Text
 
 from engram.cli.options import JsonOption, UrlOption
 from engram.cli.output import answers, write_json
-from engram.cli.remote import connected
+from engram.cli.remote import connected, texts_of
 from engram.cli.text import counted, excerpt, one_line
 from engram.graph.schemas import Direction, Edge, RelationType
 
+_GONE = "(deleted meanwhile)"
 _ARROWS = {Direction.out: "→", Direction.incoming: "←", Direction.both: "↔"}
 
 
@@ -38,9 +39,7 @@ def edges(
             memory_id, relation_type=relation or None, direction=direction, min_weight=min_weight, limit=min(limit, 200)
         )
         found = list(islice(listing, limit))
-        texts = {} if as_json else {edge.target_memory_id: "" for edge in found}
-        for other in texts:
-            texts[other] = client.memories.get(other).content
+        texts = {} if as_json else texts_of(client, (edge.target_memory_id for edge in found))
     if as_json:
         write_json({"memory_id": memory.id, "data": [edge.model_dump(mode="json") for edge in found]})
         return
@@ -61,7 +60,7 @@ def _table(found: Iterable[Edge], texts: dict[str, str]) -> Table:
     table.add_column("Decay", justify="right", style="dim")
     table.add_column("Memory", ratio=1)
     for edge in found:
-        other = Text(excerpt(texts[edge.target_memory_id], 200))
+        other = Text(excerpt(texts.get(edge.target_memory_id, _GONE), 200))
         because = edge.entity or edge.label or edge.reason
         if because:
             other.append(f"\n{one_line(because)}", "cyan")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from engram.cli.text import one_line
-from engram.problems import Problem
+from engram.http.fields import invalid_input
+from engram.problems import FieldError, Problem
 
 FAILED = 1
 INTERRUPTED = 130
@@ -25,10 +26,6 @@ def complaint(error: Exception) -> str:
     return one_line(f"internal error: {type(error).__name__}: {error} (ENGRAM_DEBUG=1 shows where)")
 
 
-def faults(error: ValidationError) -> list[tuple[str, str]]:
-    """What pydantic found wrong, as (field, what). Never its input, which may be a secret or somebody's memories."""
-    found = []
-    for fault in error.errors(include_url=False, include_input=False, include_context=False):
-        field = ".".join(str(part) for part in fault["loc"])
-        found.append((field, fault["msg"].removeprefix("Value error, ")))
-    return found
+def faults(error: ValidationError) -> list[FieldError]:
+    """What pydantic found wrong. Never its input, which may be a secret or somebody's memories."""
+    return list(invalid_input(error.errors(include_url=False, include_input=False, include_context=False)).errors)

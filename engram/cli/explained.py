@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from engram.cli.paths import in_words
 from engram.recall.schemas import Explanation, RecallHit
 
+LEGEND = "A path's score is its anchor's, of which each hop keeps (1 - hop penalty) × weight × multiplier."
+
 
 def score_in_words(hit: RecallHit, explanation: Explanation, graph_weight: float) -> str:
     """``0.60 × 0.248 vector + 0.40 × 0.350 graph = 0.289``."""
@@ -16,7 +18,7 @@ def score_in_words(hit: RecallHit, explanation: Explanation, graph_weight: float
 
 
 def graph_in_words(hit: RecallHit, explanation: Explanation, hop_penalty: float) -> str:
-    """``0.351 = 0.381 × 0.95 × 1.00 × 0.97``: the anchor, then penalty, weight and multiplier of each hop."""
+    """``graph 0.351 = 0.381 × 0.95 × 1.00 × 0.97``: the anchor, then the three factors of each hop (see LEGEND)."""
     if explanation.anchor_score is None:
         if hit.lexical_score == 0:
             return "graph 0: no path leads to it, and it shares no word with the question"
@@ -24,8 +26,7 @@ def graph_in_words(hit: RecallHit, explanation: Explanation, hop_penalty: float)
     kept = f"{1 - hop_penalty:.2f}"
     hops = [f"{kept} × {step.weight or 0:.2f} × {step.multiplier or 0:.2f}" for step in hit.path[1:]]
     factors = [f"{explanation.anchor_score:.3f}", *hops]
-    legend = "anchor × each hop's (1 - penalty) × weight × multiplier"
-    return f"graph {hit.graph_score:.3f} = {' × '.join(factors)}: {legend}"
+    return f"graph {hit.graph_score:.3f} = {' × '.join(factors)}"
 
 
 def ranks_in_words(explanation: Explanation) -> str:

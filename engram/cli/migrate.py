@@ -12,7 +12,7 @@ from engram.settings import Settings
 
 
 def migrate(data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
-    """Bring the database to the newest revision, as ``engram serve`` does when it starts."""
+    """Bring the database to the newest revision, as serve does when it starts."""
     quiet_logs()
     revision = asyncio.run(_migrated(load_settings(data_dir=data_dir)))
     if as_json:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from engram.cli.explained import LEGEND
 from engram.cli.hits import hits_table
 from engram.cli.options import (
     DEFAULT_AGENT,
@@ -21,7 +22,7 @@ from engram.cli.options import (
 )
 from engram.cli.output import answers, write_json
 from engram.cli.paths import strangers
-from engram.cli.remote import agent_id, connected
+from engram.cli.remote import agent_id, connected, texts_of
 from engram.cli.text import counted, one_line
 from engram.graph.schemas import RelationType
 from engram.recall.schemas import RecallRequest, RecallResponse
@@ -59,6 +60,9 @@ def recall(
     min_score: Annotated[
         float, typer.Option("--min-score", min=0, max=1, help="Only hits of at least this score.")
     ] = _DEFAULTS["min_score"],
+    diversity: Annotated[
+        float, typer.Option("--diversity", min=0, max=1, help="Above 0, hits much like one already shown give way.")
+    ] = _DEFAULTS["diversity"],
     explain: Annotated[bool, typer.Option("--explain", "-x", help="Say how each score came about.")] = False,
     url: UrlOption = None,
     as_json: JsonOption = False,
@@ -83,11 +87,12 @@ def recall(
             valid_until=until,
             as_of=as_of,
             min_score=min_score,
+            diversity=diversity,
             explain=explain,
         )
         texts = {hit.id: hit.content for hit in response.results}
         if not as_json:
-            texts |= {id: client.memories.get(id).content for id in strangers(response.results)}
+            texts |= texts_of(client, strangers(response.results))
     if as_json:
         write_json(response)
     else:
@@ -102,4 +107,6 @@ def _show(response: RecallResponse, texts: dict[str, str], graph_weight: float, 
         return
     console.print(hits_table(response.results, texts, graph_weight=graph_weight, hop_penalty=hop_penalty))
     cut = "; a cap cut the walk short" if response.truncated else ""
+    if response.results[0].explain is not None:
+        console.print(Text(LEGEND, "dim"))
     console.print(Text(f"{counted(len(response), 'memory', 'memories')} in {response.took_ms:.1f} ms{cut}", "dim"))

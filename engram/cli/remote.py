@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from uuid import UUID
 
 import httpx
@@ -17,6 +17,7 @@ from engram.client import (
     AuthenticationError,
     Engram,
     EngramError,
+    NotFoundError,
 )
 from engram.client._options import DEFAULT_TIMEOUT, Options
 
@@ -63,6 +64,15 @@ def agent_id(client: Engram, agent: str) -> str:
     for found in client.agents.list(name=agent, limit=1).data:
         return found.id
     raise CommandError(f"there is no agent {agent!r} yet; it is made when it first remembers: engram remember TEXT")
+
+
+def texts_of(client: Engram, ids: Iterable[str]) -> dict[str, str]:
+    """Texts of memories, by id; without those that were deleted meanwhile."""
+    texts = {}
+    for id in dict.fromkeys(ids):
+        with suppress(NotFoundError):
+            texts[id] = client.memories.get(id).content
+    return texts
 
 
 def _no_server(url: str | None, error: APIConnectionError) -> str:

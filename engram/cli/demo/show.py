@@ -17,15 +17,13 @@ from rich.tree import Tree
 
 from engram.cli.demo.stage import Stage
 from engram.cli.demo.story import Finding, Timing
-from engram.cli.explained import ranks_in_words, score_in_words
+from engram.cli.explained import LEGEND, ranks_in_words, score_in_words
 from engram.cli.text import counted
 from engram.recall.schemas import RecallHit, RecallRequest
 
 _WATCHED = "bold green"
 _WEIGHT = RecallRequest.model_fields["graph_weight"].default
 _KEPT = 1 - RecallRequest.model_fields["hop_penalty"].default
-
-_LEGEND = "Each hop keeps (1 - hop penalty) × weight × multiplier of the score."
 
 _COMMANDS = """\
 {0} serve                      # in one terminal, and then in another:
@@ -75,7 +73,7 @@ def show_finding(console: Console, number: int, finding: Finding, texts: Mapping
     console.print(told)
     console.print(Padding(_way(finding, texts), (1, 0, 0, 2)))
     if number == 1:
-        console.print(Padding(_LEGEND, (0, 0, 0, 2)), style="dim")
+        console.print(Padding(LEGEND, (0, 0, 0, 2)), style="dim")
     console.print()
     console.print(Padding(f"Score: {score_in_words(hit, hit.explain, _WEIGHT)}", (0, 0, 0, 2)))
     console.print(Padding(f"Legs:  {ranks_in_words(hit.explain)}", (0, 0, 0, 2)))

@@ -38,7 +38,7 @@ def _show(findings: list[Finding], failed: int) -> None:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
-    table.add_column()
+    table.add_column(overflow="fold")
     for finding in findings:
         told = Text(one_line(finding.detail))
         if finding.fix:

@@ -39,7 +39,8 @@ async def examine_database(url: str, settings: Settings) -> tuple[list[Finding],
         database = await Database.connect(url, hasty)
     except Problem as problem:
         return [fail("Database", problem.detail, "Start it, or correct ENGRAM_DATABASE_URL")], contents
-    findings = [ok("Database", shown)]
+    # The embedded one was shown already; where its socket is helps nobody.
+    findings = [ok("Database", shown)] if settings.database_url is not None else []
     try:
         async with database.snapshot() as connection:
             findings += await _versions(connection)

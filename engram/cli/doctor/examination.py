@@ -31,15 +31,13 @@ def examine(data_dir: Path | None) -> list[Finding]:
 
 async def _storage(settings: Settings) -> tuple[list[Finding], Contents]:
     """The database and the embedder, and whether they belong together."""
-    findings: list[Finding] = []
     contents = Contents()
     if settings.database_url is not None:
         url: str | None = settings.database_url.get_secret_value()
+        findings: list[Finding] = []
     else:
-        findings += examine_data_dir(settings.data_dir)
-        url, finding = examine_embedded(settings.data_dir)
-        if url is None:
-            findings.append(finding)
+        url, embedded = examine_embedded(settings.data_dir)
+        findings = [*examine_data_dir(settings.data_dir), embedded]
     if url is not None:
         found, contents = await examine_database(url, settings)
         findings += found

@@ -57,4 +57,4 @@ def _port(settings: Settings) -> Finding:
             listener.close()
     except Problem as problem:
         return fail("Server", problem.detail)
-    return ok("Server", f"none runs; port {settings.port} on {settings.host} is free: engram serve")
+    return ok("Server", f"none yet; port {settings.port} on {settings.host} is free for engram serve")

@@ -24,8 +24,8 @@ def examine_settings() -> tuple[Settings | None, list[Finding]]:
     try:
         settings = Settings()
     except ValidationError as error:
-        wrong = [(variable_name(field), what) for field, what in faults(error)]
-        failed = [fail("Settings", f"{name}: {what}", "Correct or unset it") for name, what in wrong]
+        wrong = [f"{variable_name(fault.field)}: {fault.message}" for fault in faults(error)]
+        failed = [fail("Settings", said, "Correct or unset it") for said in wrong]
         return None, [*failed, *_unknown_variables()]
     except (OSError, UnicodeDecodeError) as error:
         return None, [fail("Settings", f"The file .env cannot be read: {error}", "Correct or remove it")]

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from engram.cli.errors import faults
 from engram.memories.schemas import MemoryItem
+from engram.problems import FieldError
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,4 +68,8 @@ def completed(draft: Draft, defaults: Defaults) -> MemoryItem | Flaw:
     try:
         return MemoryItem.model_validate(fields)
     except ValidationError as error:
-        return Flaw(draft.place, "; ".join(f"{field}: {what}" if field else what for field, what in faults(error)))
+        return Flaw(draft.place, "; ".join(_told(fault) for fault in faults(error)))
+
+
+def _told(fault: FieldError) -> str:
+    return fault.message if fault.field == "body" else f"{fault.field}: {fault.message}"
