@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
@@ -82,25 +83,22 @@ class TestLargeBodies:
             assert client.get("/v1/agents").json()["data"] == []
 
 
-@pytest.fixture
-async def ticks() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient() as client:
-        yield client
-
-
-async def test_health_answers_while_large_bodies_are_read(live_server: str, ticks: httpx.AsyncClient) -> None:
-    """The number of answers, and not their time, is compared: on a busy machine everything is slow."""
+async def test_health_answers_while_a_large_body_is_read(live_server: str) -> None:
+    """Each answer is quick beside the work: how long either takes depends on the machine."""
     item = {"content": "x", "metadata": {"rows": [[number, str(number)] for number in range(300)]}}
     body = {"agent_id": "01890a5d-ac96-774b-bcce-b302099a8057", "items": [item] * 900}
-    async with httpx.AsyncClient(timeout=60) as client:
-        writing = asyncio.create_task(client.post(f"{live_server}/v1/memories/batch", json=body))
-        answers = 0
+    content, headers = json.dumps(body).encode(), {"content-type": "application/json"}
+    clock = asyncio.get_running_loop().time
+    async with httpx.AsyncClient(base_url=live_server, timeout=60) as client:
+        started = clock()
+        writing = asyncio.create_task(client.post("/v1/memories/batch", content=content, headers=headers))
+        longest = 0.0
         while not writing.done():
-            response = await ticks.get(f"{live_server}/health/live")
-            assert response.status_code == 200
-            answers += 1
+            asked = clock()
+            assert (await client.get("/health/live")).status_code == 200
+            longest = max(longest, clock() - asked)
         assert (await writing).status_code == 404
-    assert answers > 3
+    assert longest < (clock() - started) / 2
 
 
 def test_what_is_not_http_gets_an_answer_and_harms_nobody(live_server: str) -> None:
