@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
+import structlog
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,9 +16,11 @@ from starlette.responses import Response
 
 from engram.http.documents import MEDIA_TYPE
 from engram.http.fields import MAX_FIELD_CHARS, MAX_MESSAGE_CHARS, invalid_input, shortened
-from engram.problems import Problem
+from engram.problems import ConfigurationProblem, Problem, UnavailableProblem
 
 MAX_DETAIL_CHARS = 600
+
+log = structlog.get_logger(__name__)
 
 _DETAILS = {
     404: "There is nothing at this address.",
@@ -49,6 +52,10 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None)
 
 
 async def on_problem(request: Request, problem: Problem) -> Response:
+    if isinstance(problem, ConfigurationProblem):
+        # Somebody changed the ground that the server stands on. That is for its operator to know.
+        log.error("cannot work as configured", detail=problem.detail)
+        problem = UnavailableProblem("The server cannot do this as it is configured; its log says why.")
     return problem_response(problem)
 
 

@@ -13,8 +13,10 @@ from fastapi import FastAPI
 
 from engram import AsyncEngram, InternalServerError, NotFoundError
 from engram.agents.schemas import Agent
+from engram.db.embedded import EmbeddedPostgres
 from engram.server.app import create_app
 from engram.services import Services
+from tests.fixtures.databases import administrator
 
 
 async def test_every_answer_has_an_id_of_its_own(http: httpx.AsyncClient) -> None:
@@ -115,6 +117,22 @@ class TestUnforeseenFailures:
         with pytest.raises(InternalServerError) as caught:
             await engram.agents.get(agent.id)
         assert caught.value.status_code == 500
+
+
+async def test_what_only_the_operator_can_mend_is_for_the_log(
+    http: httpx.AsyncClient, database_url: str, postgres: EmbeddedPostgres
+) -> None:
+    name = database_url.rpartition("/")[2].partition("?")[0]
+    async with administrator(postgres) as connection:
+        await connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        await connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
+        with structlog.testing.capture_logs() as logs:
+            response = await http.get("/v1/agents")
+        await connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+    assert (response.status_code, response.json()["type"]) == (503, "unavailable")
+    assert name not in response.text
+    assert name in str(logs)
+    assert (await http.get("/v1/agents")).status_code == 200
 
 
 async def test_the_log_tells_the_route_and_nothing_that_was_sent(http: httpx.AsyncClient, agent: Agent) -> None:
