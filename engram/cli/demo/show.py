@@ -48,11 +48,11 @@ def show_stage(console: Console, stage: Stage) -> None:
     lines = Table.grid(padding=(0, 2))
     lines.add_column(style="dim", no_wrap=True)
     lines.add_column()
-    lines.add_row("Database", f"an embedded Postgres of its own, ready in {stage.starting_seconds:.1f} s")
+    lines.add_row("Database", f"an embedded Postgres of its own; all was ready in {stage.starting_seconds:.1f} s")
     lines.add_row("Embedder", f"{model.provider}, {model.dimension} dimensions; no key, no LLM, no network")
     lines.add_row(
         "Memories",
-        f"{len(stage.texts)} of one user over six weeks, written and linked in {stage.loading_seconds:.1f} s",
+        f"{len(stage.texts)} of one user over six weeks, written and linked in {stage.loading_seconds * 1000:.0f} ms",
     )
     lines.add_row("Links", f"{sum(stage.links.values())}: {links}")
     console.print(_panel(lines, "Engram"))
