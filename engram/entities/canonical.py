@@ -71,14 +71,24 @@ def canonical_name(raw: str) -> str | None:
 
 def singular(word: str) -> str:
     """The singular of a folded English noun; any other word as it is."""
-    if len(word) <= _SHORTEST or not word[-1].isascii() or not word.isalpha() or word.endswith(_SINGULAR_ENDINGS):
-        return word
-    return _inflected(word)
+    return _inflected(word) if _inflects(word) and not word.endswith(_SINGULAR_ENDINGS) else word
+
+
+def plural_name(name: str) -> str:
+    """A canonical name with its last word in the plural, where that is an English noun."""
+    *front, last = name.split(" ")
+    if not _inflects(last):
+        return name
+    return " ".join([*front, _engine().plural_noun(last)])
 
 
 def _singular(word: str) -> str:
     # In capitals it is an acronym, with digits an identifier: neither has a plural of its own.
     return word if word.isupper() else singular(word.casefold())
+
+
+def _inflects(word: str) -> bool:
+    return len(word) > _SHORTEST and word[-1].isascii() and word.isalpha()
 
 
 @lru_cache(maxsize=65536)

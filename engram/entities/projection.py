@@ -9,6 +9,7 @@ from uuid import UUID
 
 from engram.agents.repository import AgentRepository
 from engram.db.database import Database
+from engram.entities.canonical import plural_name
 from engram.entities.recognition import NameMatcher, openings
 from engram.entities.repository import EntityRepository, Mention
 from engram.memories.projections import Settle
@@ -79,15 +80,26 @@ class EntityProjection:
         offered = await asyncio.to_thread(_openings, texts)
         async with self._database.snapshot() as connection:
             names = await EntityRepository(connection, scope).named_in(agent_id, offered)
-        found = await asyncio.to_thread(_mentions, texts, names, ignored)
-        async with self._database.transaction() as connection:
-            await EntityRepository(connection, scope).replace_recognized(agent_id, [text.id for text in texts], found)
+        while True:
+            found = await asyncio.to_thread(_mentions, texts, names, ignored)
+            async with self._database.transaction() as connection:
+                entities = EntityRepository(connection, scope)
+                standing = await MemoryRepository(connection, scope).lock(agent_id, [text.id for text in texts])
+                known = await entities.named_in(agent_id, offered)
+                if known == names:
+                    mentions = [mention for mention in found if mention.memory_id in standing]
+                    await entities.replace_recognized(agent_id, sorted(standing), mentions)
+                    return
+            # Another writer declared a name meanwhile. What it found in these memories must not be taken away again.
+            names = known
 
 
 def _phrases(names: Sequence[str], language: str) -> list[list[str]]:
-    """The terms of each name; of a name made only of stop words there are none, and it is never recognised."""
+    """The terms of each name, and of its plural where they are others: a stemmer knows few plurals, and in some
+    languages none of English. Of a name made only of stop words there are none, and it is never recognised."""
     analyzer = analyzer_for(language)
-    return [terms for terms in (analyzer.query_terms(name) for name in names) if terms]
+    phrases = dict.fromkeys(tuple(analyzer.query_terms(form)) for name in names for form in (name, plural_name(name)))
+    return [list(terms) for terms in phrases if terms]
 
 
 def _groups(texts: Sequence[StoredText]) -> list[list[StoredText]]:

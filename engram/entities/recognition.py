@@ -7,13 +7,17 @@ text, not on how many names the agent knows; and no process keeps a matcher that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 from engram.entities.canonical import singular
-from engram.text.words import words
+from engram.text.words import fold, words
 
 # Where a name ends in the trie; no word is empty.
 _END = ""
+
+_TELLING = 3
+"""Letters and digits below which words alone tell nothing: C++ is not every C."""
 
 
 def opening(name: str) -> str:
@@ -40,38 +44,48 @@ class NameMatcher:
     def __init__(self, names: Iterable[str], *, ignored: frozenset[str] = frozenset()) -> None:
         """``names`` are canonical. A name made only of ``ignored`` words (stop words) is never recognised."""
         self._trie: dict[str, object] = {}
-        for name in names:
+        for name in sorted(names):
             parts = words(name)
             if not parts or all(part in ignored for part in parts):
                 continue
             node: dict[str, object] = self._trie
             for part in parts:
                 node = node.setdefault(part, {})  # type: ignore[assignment]
-            node.setdefault(_END, name)
+            node[_END] = (*cast(tuple[str, ...], node.get(_END, ())), name)
 
     def find(self, text: str) -> set[str]:
         """The names that stand in the text."""
         parts = words(text)
-        found: set[str] = set()
+        ends: set[tuple[str, ...]] = set()
         at = 0
         while at < len(parts):
-            name, length = self._longest(parts, at)
-            if name is not None:
-                found.add(name)
+            names, length = self._longest(parts, at)
+            if names:
+                ends.add(names)
             at += max(length, 1)
-        return found
+        return {name for names in ends for name in _meant(names, text)}
 
-    def _longest(self, parts: list[str], start: int) -> tuple[str | None, int]:
+    def _longest(self, parts: list[str], start: int) -> tuple[tuple[str, ...], int]:
+        """All names of the most words that stand at one place: they differ in punctuation only."""
         node: Mapping[str, object] | None = self._trie
-        best: tuple[str | None, int] = (None, 0)
+        best: tuple[tuple[str, ...], int] = ((), 0)
         for length, part in enumerate(parts[start:], start=1):
             assert node is not None
             for ending in (singular(part), part):
                 last = node.get(ending)
                 if isinstance(last, dict) and _END in last:
-                    best = (str(last[_END]), length)
+                    best = (cast(tuple[str, ...], last[_END]), length)
             step = node.get(part)
             if not isinstance(step, dict):
                 break
             node = step
         return best
+
+
+def _meant(names: Sequence[str], text: str) -> Sequence[str]:
+    """Of names with the same words those that the text spells out; else the first, whatever its punctuation."""
+    telling = [name for name in names if sum(map(len, words(name))) >= _TELLING]
+    if len(names) == len(telling) == 1:
+        return names
+    spelt = " ".join(fold(text).split())
+    return [name for name in names if name in spelt] or telling[:1]

@@ -200,6 +200,19 @@ class MemoryRepository:
         )
         return [StoredText(row["id"], row["content"]) for row in rows]
 
+    async def lock(self, agent_id: UUID, ids: Sequence[UUID]) -> set[UUID]:
+        """Those of these memories that are not deleted; until the transaction ends nobody else changes them."""
+        rows = await self._driver.fetch(
+            """
+            SELECT id FROM memories
+            WHERE agent_id = $1 AND id = ANY ($2::uuid[]) AND status <> 'deleted'
+            ORDER BY id FOR NO KEY UPDATE
+            """,
+            agent_id,
+            list(ids),
+        )
+        return {row["id"] for row in rows}
+
     async def holding_all(self, agent_id: UUID, phrases: Sequence[Sequence[str]], limit: int) -> list[UUID]:
         """Memories in which all terms of one of the phrases stand: of each phrase the latest ``limit``.
 
