@@ -26,11 +26,11 @@ _WEIGHT = RecallRequest.model_fields["graph_weight"].default
 _KEPT = 1 - RecallRequest.model_fields["hop_penalty"].default
 
 _COMMANDS = """\
-{0} serve                      # in one terminal, and then in another:
+{0} serve  # then, in another terminal:
 {0} remember "Alice leads the billing team" --subject Alice
 {0} recall "Who leads billing?" --explain
-{0} import chat.txt            # a transcript, or NDJSON
-{0} doctor                     # when something is wrong"""
+{0} import chat.txt  # a transcript, or NDJSON
+{0} doctor  # when something is wrong"""
 
 _SNIPPET = """\
 from engram import Engram
