@@ -46,9 +46,11 @@ def test_migrate_tells_what_is_wrong_with_the_database(run: Run, monkeypatch: py
     assert "hush" not in outcome.stderr
 
 
-def test_serve_runs_a_server_on_a_database_of_its_own_until_interrupted(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    process = start("serve", "--port", "0", "--data-dir", str(data), cwd=tmp_path)
+def test_serve_runs_a_server_on_a_database_of_its_own_until_interrupted(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    data = tmp_path_factory.mktemp("s")
+    process = start("serve", "--port", "0", "--data-dir", str(data), cwd=data)
     assert process.stderr is not None
     url = None
     while url is None and (line := process.stderr.readline()):
