@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 import platformdirs
-from pydantic import AliasChoices, Field, SecretStr
+from pydantic import AliasChoices, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -73,3 +73,9 @@ class Settings(BaseSettings):
     # Logs
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["console", "json"] = "console"
+
+    @field_validator("database_url", "embedding_model", "embedding_base_url", "embedding_api_key", mode="before")
+    @classmethod
+    def _blank_is_unset(cls, value: object) -> object:
+        """A compose file passes a variable on as blank where it is not set. (A blank prefix is a choice: none.)"""
+        return None if isinstance(value, str) and not value.strip() else value
