@@ -87,9 +87,7 @@ class BlockingConnection:
 class AsyncConnection:
     """Calls that are awaited. Each event loop gets connections of its own: they cannot move between loops."""
 
-    def __init__(
-        self, http_client: httpx.AsyncClient | None, transport: httpx.AsyncBaseTransport | None
-    ) -> None:
+    def __init__(self, http_client: httpx.AsyncClient | None, transport: httpx.AsyncBaseTransport | None) -> None:
         self._given = http_client
         self._transport = transport
         self._by_loop: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}

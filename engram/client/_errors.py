@@ -58,9 +58,7 @@ class APIStatusError(EngramError):
         self.retry_after = retry_after
 
     def __str__(self) -> str:
-        fields = [
-            f"{error.field}: {error.message}" for error in self.errors if error.field not in self.detail
-        ]
+        fields = [f"{error.field}: {error.message}" for error in self.errors if error.field not in self.detail]
         text = f"{self.status_code}: {'; '.join([self.detail, *fields])}"
         return f"{text} (request {self.request_id})" if self.request_id else text
 

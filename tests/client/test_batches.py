@@ -102,9 +102,7 @@ def test_after_an_error_no_further_call_is_made(drive) -> None:
     with pytest.raises(NotFoundError):
         drive(
             server,
-            lambda c: c.memories.create_many(
-                AGENT_ID, ["a"] * 3000, progress=lambda *done: told.append(done)
-            ),
+            lambda c: c.memories.create_many(AGENT_ID, ["a"] * 3000, progress=lambda *done: told.append(done)),
         )
     assert len(server.requests) == 2
     assert told == [(1000, 3000)]

@@ -95,9 +95,7 @@ def test_an_error_without_detail_shows_its_title(drive) -> None:
     assert refused(drive, problem(404, {"title": "Not found"})).detail == "Not found"
 
 
-@pytest.mark.parametrize(
-    "document", [[], "text", None, 3, {}, {"detail": [1], "errors": {"a": 1}}, {"errors": [3]}]
-)
+@pytest.mark.parametrize("document", [[], "text", None, 3, {}, {"detail": [1], "errors": {"a": 1}}, {"errors": [3]}])
 def test_a_json_body_that_is_no_problem_document_still_gives_the_status(drive, document: object) -> None:
     error = refused(drive, problem(404, document))
     assert error.detail.startswith("Not Found")

@@ -182,9 +182,7 @@ asyncio.run(main())
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
 @pytest.mark.parametrize("program", [FORKED, FORKED_INSIDE_A_LOOP], ids=["blocking", "async"])
-def test_a_forked_process_has_connections_of_its_own_and_spares_its_parents(
-    server: PortServer, program: str
-) -> None:
+def test_a_forked_process_has_connections_of_its_own_and_spares_its_parents(server: PortServer, program: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", program, server.base_url, MEMORY_ID],
         capture_output=True,

@@ -133,9 +133,7 @@ def test_no_secret_is_shown(drive) -> None:
     assert "s3cret" not in repr(server.asked.headers)
 
 
-@pytest.mark.parametrize(
-    "base_url", ["localhost:8080", "ftp://memory.example", "not a url", "http://", "http://a:b/"]
-)
+@pytest.mark.parametrize("base_url", ["localhost:8080", "ftp://memory.example", "not a url", "http://", "http://a:b/"])
 def test_a_base_url_that_is_none_is_refused_at_once(base_url: str) -> None:
     with pytest.raises(EngramError, match="base URL must begin with http"):
         Engram(base_url)

@@ -185,9 +185,7 @@ def test_an_offset_with_seconds_becomes_one_that_iso_knows(drive) -> None:
     server = Server(CREATED)
     drive(
         server,
-        lambda c: c.memories.create(
-            AGENT_ID, "a", valid_from=datetime(1850, 1, 1, 1, tzinfo=local_mean_time)
-        ),
+        lambda c: c.memories.create(AGENT_ID, "a", valid_from=datetime(1850, 1, 1, 1, tzinfo=local_mean_time)),
     )
     assert server.body["valid_from"] == "1850-01-01T00:06:32+00:00"
 

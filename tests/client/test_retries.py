@@ -118,9 +118,7 @@ def test_retry_after_as_a_date_is_waited_for(drive, pauses) -> None:
     assert pause > 8  # not the back-off's
 
 
-@pytest.mark.parametrize(
-    "wish", ["61", "1e9", format_datetime(datetime(2999, 1, 1, tzinfo=UTC), usegmt=True)]
-)
+@pytest.mark.parametrize("wish", ["61", "1e9", format_datetime(datetime(2999, 1, 1, tzinfo=UTC), usegmt=True)])
 def test_a_wait_too_long_to_block_for_is_left_to_the_caller(drive, pauses, wish: str) -> None:
     server = Server(unavailable(429, **{"retry-after": wish}))
     with pytest.raises(RateLimitError) as caught:
@@ -130,9 +128,7 @@ def test_a_wait_too_long_to_block_for_is_left_to_the_caller(drive, pauses, wish:
     assert caught.value.retry_after > 60
 
 
-@pytest.mark.parametrize(
-    "wish", ["soon", "-1", "nan", "inf", "", "Wed, 01 Jan 2020 00:00:00 GMT", "99 Foo 2020"]
-)
+@pytest.mark.parametrize("wish", ["soon", "-1", "nan", "inf", "", "Wed, 01 Jan 2020 00:00:00 GMT", "99 Foo 2020"])
 def test_a_retry_after_that_says_nothing_leaves_the_back_off(drive, pauses, wish: str) -> None:
     drive(Server(unavailable(429, **{"retry-after": wish}), DETAIL), get)
     (pause,) = pauses

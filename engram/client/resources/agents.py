@@ -28,9 +28,7 @@ def get_agent(agent_id: AnyId) -> Operation[Agent]:
     return Request("GET", to_path("/v1/agents/{agent_id}", agent_id=agent_id), Agent)
 
 
-def list_agents(
-    *, name: str | None = None, limit: int | None = None, cursor: str | None = None
-) -> Listing[Agent]:
+def list_agents(*, name: str | None = None, limit: int | None = None, cursor: str | None = None) -> Listing[Agent]:
     """List agents.
 
     Args:

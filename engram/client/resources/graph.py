@@ -81,9 +81,7 @@ def create_edge(
     return Request("POST", "/v1/graph/edges", Edge, body=body)
 
 
-def delete_edge(
-    source_id: AnyId, target_id: AnyId, relation_type: RelationType | str
-) -> Operation[EdgeDeleted]:
+def delete_edge(source_id: AnyId, target_id: AnyId, relation_type: RelationType | str) -> Operation[EdgeDeleted]:
     """Take an edge out of the graph. Raises NotFoundError where there is none."""
     return Request(
         "DELETE",
