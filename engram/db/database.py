@@ -87,7 +87,7 @@ class Database:
         )
         database = cls(engine, target)
         try:
-            await patiently(settings.connect_timeout)(database.ping)
+            await patiently(settings.connect_timeout)(database._greet)
         except BaseException:
             await database.close()
             raise
@@ -111,8 +111,8 @@ class Database:
     async def ping(self) -> None:
         """Ask the server for a sign of life. Raises ``UnavailableProblem``."""
         try:
-            async with asyncio.timeout(_PING_SECONDS), self.snapshot() as connection:
-                await driver(connection).execute("SELECT 1")
+            async with asyncio.timeout(_PING_SECONDS):
+                await self._greet()
         except TimeoutError as error:
             raise UnavailableProblem("The database does not answer.", retry_after=1) from error
 
@@ -120,6 +120,10 @@ class Database:
         """Wait for transactions that are ending, and close the connections. Closing twice is fine."""
         await asyncio.gather(*self._endings, return_exceptions=True)
         await self._engine.dispose()
+
+    async def _greet(self) -> None:
+        async with self.snapshot() as connection:
+            await driver(connection).execute("SELECT 1")
 
     @asynccontextmanager
     async def _begun(self, begin: str) -> AsyncIterator[AsyncConnection]:

@@ -21,7 +21,7 @@ from engram.db.database import Database, driver
 from engram.db.dsn import parse_dsn
 from engram.db.extension import ensure_vector_extension
 from engram.db.failures import as_unavailable, sqlstate
-from engram.db.revisions import RevisionStatus, alembic_config, current_revision, head_revision
+from engram.db.revisions import RevisionStatus, alembic_config, current_revision, head_revision, known
 from engram.problems import ConfigurationProblem, UnavailableProblem
 from engram.settings import Settings
 
@@ -57,7 +57,7 @@ async def downgrade(dsn: str, settings: Settings, revision: str, *, patience: fl
 
 async def revision_status(database: Database) -> RevisionStatus:
     """Where a database stands. Raises ``ConfigurationProblem`` for a revision unknown to this version."""
-    head = await asyncio.to_thread(head_revision)
+    head = (await asyncio.to_thread(known)).head
     async with database.snapshot() as connection:
         return RevisionStatus(current=await current_revision(driver(connection)), head=head)
 

@@ -38,7 +38,7 @@ class Programs:
         # What is set for other databases must not reach this one.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
         # Files, not pipes: the server inherits its output, and a pipe would stay open as long as it runs.
-        with tempfile.TemporaryFile("w+") as given, tempfile.TemporaryFile("w+") as output:
+        with tempfile.TemporaryFile("w+") as given, tempfile.TemporaryFile("w+", errors="replace") as output:
             given.write(stdin)
             given.seek(0)
             try:

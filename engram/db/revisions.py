@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import asyncpg
 from alembic.config import Config
@@ -39,16 +40,22 @@ def alembic_config() -> Config:
     raise ConfigurationProblem("This installation of Engram is incomplete: its migrations are missing.")
 
 
+class Known(NamedTuple):
+    head: str
+    revisions: frozenset[str]
+
+
 @cache
-def head_revision() -> str:
-    head = ScriptDirectory.from_config(alembic_config()).get_current_head()
+def known() -> Known:
+    """What this version of Engram knows. Reads files, once."""
+    scripts = ScriptDirectory.from_config(alembic_config())
+    head = scripts.get_current_head()
     assert head is not None
-    return head
+    return Known(head, frozenset(script.revision for script in scripts.walk_revisions()))
 
 
-@cache
-def known_revisions() -> frozenset[str]:
-    return frozenset(script.revision for script in ScriptDirectory.from_config(alembic_config()).walk_revisions())
+def head_revision() -> str:
+    return known().head
 
 
 async def current_revision(connection: asyncpg.Connection) -> str | None:
@@ -56,7 +63,7 @@ async def current_revision(connection: asyncpg.Connection) -> str | None:
     if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
         return None
     found = [row["version_num"] for row in await connection.fetch("SELECT version_num FROM alembic_version")]
-    unknown = sorted(set(found) - known_revisions())
+    unknown = sorted(set(found) - known().revisions)
     if unknown:
         raise ConfigurationProblem(
             f"The database is at revision {', '.join(unknown)}, which this version of Engram does not know; "

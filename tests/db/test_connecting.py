@@ -126,10 +126,27 @@ async def test_a_refusal_is_told_at_once_and_without_the_password(
     url = ann.url_with(**changes)
     with pytest.raises(ConfigurationProblem, match=told) as caught:
         # A refusal is final: it is not to be waited for.
-        await use(url, make_settings(url, connect_timeout=10_000))
+        await use(url, make_settings(url, connect_timeout=120))
     assert f"127.0.0.1:{ann.port}" in caught.value.detail
     assert "hunter2" not in everything_said(caught.value)
     assert PASSWORD not in everything_said(caught.value)
+
+
+@pytest.mark.parametrize("option", ["sslmode=perhaps", "no_such_setting=1"])
+async def test_an_option_that_makes_no_sense_is_refused_at_once(
+    ann: Guarded, make_settings: Callable[..., Settings], option: str
+) -> None:
+    url = f"{ann.url_with()}&{option}"
+    with pytest.raises(ConfigurationProblem) as caught:
+        await Database.connect(url, make_settings(url))
+    assert PASSWORD not in everything_said(caught.value)
+
+
+async def test_a_port_that_is_no_number_is_refused(make_settings: Callable[..., Settings]) -> None:
+    url = "postgresql://ann:hunter2@/engram?host=/nowhere&port=many"
+    with pytest.raises(ConfigurationProblem) as caught:
+        await Database.connect(url, make_settings(url))
+    assert "hunter2" not in everything_said(caught.value)
 
 
 @pytest.mark.parametrize("use", [Database.connect, migrate])
