@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from engram.db.embedded import EmbeddedPostgres
 from engram.problems import ConfigurationProblem
-from tests.db.servers import ROOT, server_folder, server_process, write_as_owner
+from tests.db.servers import ROOT, server_folder, server_process
+from tests.fixtures.postgres import FAST
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Path]:
+def data_dir() -> Iterator[Path]:
+    """A data directory for all of these tests: each makes good what it spoils."""
     with server_folder() as folder:
-        EmbeddedPostgres.start(folder).stop()
+        EmbeddedPostgres.start(folder, FAST).stop()
         yield folder
 
 
-@pytest.fixture
-def data_dir(cluster: Path, tmp_path: Path) -> Iterator[Path]:
-    """A data directory of the test's own, to be spoilt."""
-    with server_folder() as folder:
-        shutil.copytree(cluster, folder, dirs_exist_ok=True)
-        owner = (cluster / "postgres").stat()
-        for path in [folder / "postgres", *(folder / "postgres").rglob("*")]:
-            os.chown(path, owner.st_uid, owner.st_gid)
-        yield folder
+@contextmanager
+def spoilt(path: Path, content: bytes) -> Iterator[None]:
+    """Other content in a file of the server's, for a while."""
+    whole = path.read_bytes()
+    path.write_bytes(content)
+    try:
+        yield
+        assert path.read_bytes() == content
+    finally:
+        path.write_bytes(whole)
 
 
 def refusal(data_dir: Path, settings: dict[str, str] | None = None) -> str:
@@ -42,13 +45,11 @@ def refusal(data_dir: Path, settings: dict[str, str] | None = None) -> str:
 
 
 def test_data_of_another_major_version_is_named_and_left_alone(data_dir: Path) -> None:
-    version = data_dir / "postgres" / "PG_VERSION"
-    write_as_owner(version, "16\n")
-    detail = refusal(data_dir)
+    with spoilt(data_dir / "postgres" / "PG_VERSION", b"16\n"):
+        detail = refusal(data_dir)
     assert "PostgreSQL 16" in detail
     assert "PostgreSQL 18" in detail
     assert str(data_dir) in detail
-    assert version.read_text() == "16\n"
 
 
 def test_a_data_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
@@ -86,10 +87,11 @@ def test_a_setting_that_postgres_refuses_is_quoted(data_dir: Path) -> None:
 
 def test_damage_is_told_with_what_postgres_says_of_it(data_dir: Path) -> None:
     control = data_dir / "postgres" / "global" / "pg_control"
-    control.write_bytes(bytes(control.stat().st_size))
-    detail = refusal(data_dir)
+    with spoilt(control, bytes(control.stat().st_size)):
+        detail = refusal(data_dir)
     assert "does not start" in detail
     assert "server.log" in detail
+    EmbeddedPostgres.start(data_dir).stop()
 
 
 @pytest.mark.parametrize(
