@@ -23,6 +23,7 @@ async def unless_disconnected(request: Request, work: Coroutine[Any, Any, T]) ->
         await asyncio.wait({task, watch}, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             return task.result()
+        watch.result()
         raise ClientDisconnect
     finally:
         task.cancel()

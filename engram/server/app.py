@@ -16,6 +16,7 @@ import engram.agents.routes
 import engram.graph.routes
 import engram.memories.routes
 import engram.recall.routes
+from engram import __version__
 from engram.memories.projections import Projector
 from engram.server import health
 from engram.server.errors import HANDLERS
@@ -43,12 +44,15 @@ def create_app(settings: Settings | None = None, *, services: Services | None = 
     that need not be started: they belong to whoever opened them, and nothing runs beside the requests.
     """
     settings = services.settings if services is not None else settings or Settings()
-    middleware = [Middleware(RequestContext), Middleware(BodyLimit, limit=settings.max_body_bytes)]
-    if not settings.insecure_bind:
-        middleware.insert(1, Middleware(KnownHosts))
     app = FastAPI(
+        title="Engram",
+        version=__version__,
         lifespan=lifespan,
-        middleware=middleware,
+        middleware=[
+            Middleware(RequestContext),
+            *([] if settings.insecure_bind else [Middleware(KnownHosts)]),
+            Middleware(BodyLimit, limit=settings.max_body_bytes),
+        ],
         exception_handlers=HANDLERS,
         generate_unique_id_function=operation_id,
         redirect_slashes=False,

@@ -8,7 +8,6 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
-from engram import __version__
 from engram.http.documents import ProblemDocument
 
 TAGS = [
@@ -34,7 +33,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
     """The document of an app, computed once."""
     if app.openapi_schema is None:
         document = get_openapi(
-            title="Engram", version=__version__, description=DESCRIPTION, tags=TAGS, routes=app.routes
+            title=app.title, version=app.version, description=DESCRIPTION, tags=TAGS, routes=app.routes
         )
         schema = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
         schemas = document["components"]["schemas"]

@@ -99,8 +99,7 @@ class _Server(uvicorn.Server):
         _announce(state.settings, state.services.embedder.model, self._listeners[0])
 
     def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]
-        # uvicorn's own would raise a signal again once the server is drained, and end the process before services
-        # are closed.
+        # Ours are heard from before services open until they are closed, which uvicorn knows nothing of.
         return nullcontext()
 
 

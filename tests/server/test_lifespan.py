@@ -1,0 +1,48 @@
+"""What runs beside the requests, from the start of an app to its end."""
+
+from __future__ import annotations
+
+import asyncio
+
+import asyncpg
+import httpx
+import pytest
+
+from engram import AsyncEngram
+from engram.server import app as server
+from engram.settings import Settings
+from tests.fixtures.servers import LOCAL
+
+
+async def test_links_that_could_not_be_made_are_made_while_the_server_runs(
+    engram: AsyncEngram, settings: Settings, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = await asyncpg.connect(database_url)
+    agent = await engram.agents.create("clerk")
+    await connection.execute("ALTER TABLE edges RENAME TO edges_away")
+    first, second = [
+        await engram.memories.create(agent.id, text) for text in ("Alice moved to Lisbon", "Alice moved to Lisbon!")
+    ]
+    assert not second.linked
+    await connection.execute("ALTER TABLE edges_away RENAME TO edges")
+    await connection.execute("UPDATE pending_projections SET next_attempt_at = now()")
+    await connection.close()
+
+    monkeypatch.setattr(server, "RETRY_SECONDS", 0.02)
+    app = server.create_app(settings)
+    async with server.lifespan(app), asyncio.timeout(30):
+        while await app.state.services.memories.pending():  # noqa: ASYNC110  # a retry sets no event
+            await asyncio.sleep(0.02)
+    edges = [edge async for edge in engram.graph.get_edges(second.id, relation_type="thematic")]
+    assert [edge.target_memory_id for edge in edges] == [first.id]
+    assert (await engram.health()).pending_links == 0
+
+
+async def test_an_app_can_be_started_again(settings: Settings, static_weights: None) -> None:
+    app = server.create_app(settings)
+    for _ in range(2):
+        async with (
+            server.lifespan(app),
+            httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=LOCAL) as client,
+        ):
+            assert (await client.get("/health/ready")).status_code == 200
