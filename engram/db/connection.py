@@ -49,7 +49,7 @@ async def open_connection(dsn: Dsn, *, connect_timeout: float, statement_timeout
                 # Our statements are planned once a connection, for parameters in general: planning a walk anew takes
                 # as long as running it, and the planner takes an agent that it has not counted yet for an empty one.
                 "plan_cache_mode": "force_generic_plan",
-                "statement_timeout": str(round((statement_timeout or 0) * 1000)),
+                "statement_timeout": "0" if statement_timeout is None else str(max(1, round(statement_timeout * 1000))),
                 # Without it Citus keeps SET LOCAL on the coordinator; a plain Postgres ignores it.
                 "citus.propagate_set_commands": "local",
             },

@@ -45,7 +45,8 @@ class EmbeddedPostgres:
         """Start the server or join the one that runs, with a database ``engram``. Blocks until it answers.
 
         ``settings`` are Postgres's, over ours; they count only if this call is what starts the server. Raises
-        ``ConfigurationProblem`` if the data directory cannot be used or the server does not start.
+        ``ConfigurationProblem`` if the data directory cannot be used or the server does not start, and
+        ``UnavailableProblem`` if another process is at it for minutes.
         """
         data_dir = data_dir.expanduser().resolve()
         try:

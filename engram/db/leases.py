@@ -18,19 +18,19 @@ class Lease:
     """A share in something that several processes use, until ``release`` or the end of the process."""
 
     def __init__(self, path: Path) -> None:
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(self._descriptor, fcntl.LOCK_SH)
+        self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        fcntl.flock(self._file, fcntl.LOCK_SH)
 
     def release(self) -> bool:
         """Give the share up. Whether it was the last; to be called inside ``exclusive``, to stay true."""
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if self._file.closed:
             return False
-        else:
+        with self._file:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
             return True
-        finally:
-            os.close(self._descriptor)
 
 
 @contextmanager
