@@ -21,6 +21,7 @@ from engram.graph.service import GraphService
 from engram.memories.projections import Projector
 from engram.memories.registration import register_model
 from engram.memories.service import MemoryService
+from engram.memories.texts import MemoryTexts
 from engram.recall.service import RecallService
 from engram.settings import Settings
 
@@ -76,8 +77,8 @@ async def assemble(settings: Settings, database: Database, embedder: Embedder) -
     projector = Projector(
         database,
         [
-            EntityProjection(database, enabled=settings.entity_recognition != "off"),
-            ThematicProjection(database, index, model.thematic_threshold),
+            EntityProjection(database, agents, MemoryTexts(), enabled=settings.entity_recognition != "off"),
+            ThematicProjection(database, agents, index, model.thematic_threshold),
         ],
     )
     return Services(

@@ -7,9 +7,10 @@ from uuid import UUID
 
 from pydantic import TypeAdapter
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils.compat import uuid7
 
-from engram.agents.repository import AgentRepository
+from engram.agents.repository import AgentRepository, AgentSizes
 from engram.agents.schemas import Agent, AgentCreate, AgentPage, AgentStats, AgentUpdate
 from engram.db.database import Database
 from engram.paging import decode_cursor, encode_cursor
@@ -98,3 +99,12 @@ class AgentService:
             entities=counts.entities,
             pending_links=counts.pending_links,
         )
+
+    async def language(self, connection: AsyncConnection, scope: Scope, id: UUID) -> str | None:
+        """The language of an agent's texts, in a transaction of another domain; None for an unknown agent."""
+        row = await AgentRepository(connection, scope).by_id(id)
+        return row["language"] if row else None
+
+    async def sizes(self, connection: AsyncConnection, scope: Scope, id: UUID) -> AgentSizes:
+        """How many memories and terms an agent holds, in a transaction of another domain."""
+        return await AgentRepository(connection, scope).sizes(id)

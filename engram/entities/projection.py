@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
-from engram.agents.repository import AgentRepository
+from engram.agents.service import AgentService
 from engram.db.database import Database
 from engram.entities.canonical import plural_name
 from engram.entities.recognition import NameMatcher, openings
 from engram.entities.repository import EntityRepository, Mention
 from engram.memories.projections import Settle
-from engram.memories.repository import MemoryRepository, StoredText
+from engram.memories.rows import StoredText
+from engram.memories.texts import MemoryTexts
 from engram.tenants.scope import Scope
 from engram.text.stopwords import stop_words
 from engram.text.terms import analyzer_for
@@ -34,18 +35,19 @@ class EntityProjection:
 
     name = "entities"
 
-    def __init__(self, database: Database, *, enabled: bool) -> None:
+    def __init__(self, database: Database, agents: AgentService, texts: MemoryTexts, *, enabled: bool) -> None:
         self._database = database
+        self._agents = agents
+        self._texts = texts
         self._enabled = enabled
 
     async def project(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], settle: Settle) -> None:
         new_names: dict[str, UUID] = {}
         if self._enabled:
             async with self._database.snapshot() as connection:
-                agent = await AgentRepository(connection, scope).by_id(agent_id)
+                language = await self._agents.language(connection, scope, agent_id)
                 new_names = await EntityRepository(connection, scope).unswept(agent_id, memory_ids)
-            if agent is not None:
-                language = agent["language"]
+            if language is not None:
                 ids = await self._with_earlier(scope, agent_id, memory_ids, list(new_names), language)
                 await self._recognise(scope, agent_id, ids, stop_words(language))
         async with self._database.transaction() as connection:
@@ -60,7 +62,7 @@ class EntityProjection:
         if not phrases:
             return list(memory_ids)
         async with self._database.snapshot() as connection:
-            earlier = await MemoryRepository(connection, scope).holding_all(agent_id, phrases, SWEEP_LIMIT)
+            earlier = await self._texts.holding_all(connection, scope, agent_id, phrases, SWEEP_LIMIT)
         return sorted({*memory_ids, *earlier})
 
     async def _recognise(
@@ -68,8 +70,8 @@ class EntityProjection:
     ) -> None:
         for start in range(0, len(memory_ids), 1000):
             async with self._database.snapshot() as connection:
-                texts = await MemoryRepository(connection, scope).texts(
-                    agent_id, memory_ids[start : start + 1000], max_chars=MAX_TEXT_CHARS
+                texts = await self._texts.read(
+                    connection, scope, agent_id, memory_ids[start : start + 1000], max_chars=MAX_TEXT_CHARS
                 )
             for group in _groups(texts):
                 await self._recognise_group(scope, agent_id, group, ignored)
@@ -84,7 +86,7 @@ class EntityProjection:
             found = await asyncio.to_thread(_mentions, texts, names, ignored)
             async with self._database.transaction() as connection:
                 entities = EntityRepository(connection, scope)
-                standing = await MemoryRepository(connection, scope).lock(agent_id, [text.id for text in texts])
+                standing = await self._texts.lock(connection, scope, agent_id, [text.id for text in texts])
                 known = await entities.named_in(agent_id, offered)
                 if known == names:
                     mentions = [mention for mention in found if mention.memory_id in standing]

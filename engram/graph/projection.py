@@ -8,7 +8,7 @@ from uuid import UUID
 
 import numpy as np
 
-from engram.agents.repository import AgentRepository
+from engram.agents.service import AgentService
 from engram.db.database import Database
 from engram.graph.repository import EdgeRepository, NewEdge
 from engram.graph.schemas import RelationType
@@ -29,14 +29,15 @@ class ThematicProjection:
 
     name = "thematic"
 
-    def __init__(self, database: Database, index: VectorIndex, threshold: float) -> None:
+    def __init__(self, database: Database, agents: AgentService, index: VectorIndex, threshold: float) -> None:
         self._database = database
+        self._agents = agents
         self._index = index
         self._threshold = threshold
 
     async def project(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], settle: Settle) -> None:
         async with self._database.snapshot() as connection:
-            counts = await AgentRepository(connection, scope).sizes(agent_id)
+            counts = await self._agents.sizes(connection, scope, agent_id)
             edges = EdgeRepository(connection, scope)
             by_matrix = len(memory_ids) >= MATRIX_FROM and counts.memories <= MATRIX_LIMIT
             if by_matrix:

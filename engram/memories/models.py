@@ -26,6 +26,12 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from engram.db.base import Base
 
+WIRE_COLUMNS = (
+    "id, agent_id, content, key, user_id, session_id, tags, metadata, source, confidence, valid_from, valid_until,"
+    " recorded_at, updated_at, superseded_by, status"
+)
+"""What a memory shows of its row."""
+
 
 class MemoryRow(Base):
     __tablename__ = "memories"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -15,62 +14,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from engram.db.database import driver
 from engram.db.parameters import Parameters
 from engram.db.vectors import packed
-from engram.embeddings.base import Vectors
+from engram.memories.models import WIRE_COLUMNS
+from engram.memories.rows import Listing, NewMemory, StoredText
 from engram.tenants.scope import Scope
 
 COUNTER_SHARDS = 16
-
-COLUMNS = (
-    "id, agent_id, content, key, user_id, session_id, tags, metadata, source, confidence, valid_from, valid_until,"
-    " recorded_at, updated_at, superseded_by, status"
-)
-"""Columns of a memory on the wire."""
-
-
-@dataclass(frozen=True, slots=True)
-class NewMemory:
-    """A row to be written; ``embedding`` has the model's dimension."""
-
-    id: UUID
-    content: str
-    user_id: str | None
-    session_id: str | None
-    tags: str
-    metadata: str
-    declared_entities: str
-    source: str | None
-    confidence: float
-    valid_from: datetime
-    valid_until: datetime | None
-    dedup_hash: bytes
-    chunks: int
-    embedding: Vectors
-
-
-@dataclass(frozen=True, slots=True)
-class StoredText:
-    id: UUID
-    content: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    """Which memories a list shows."""
-
-    status: str
-    user_id: str | None = None
-    session_id: str | None = None
-    tags: list[str] | None = None
-
-    def sql(self, agent_id: UUID, p: Parameters) -> str:
-        clauses = [f"m.agent_id = {p(agent_id, 'uuid')}", f"m.status = {p(self.status, 'text')}"]
-        if self.user_id is not None:
-            clauses.append(f"m.user_id = {p(self.user_id, 'text')}")
-        if self.session_id is not None:
-            clauses.append(f"m.session_id = {p(self.session_id, 'text')}")
-        if self.tags is not None:
-            clauses.append(f"m.tags @> {p(self.tags, 'text[]')}")
-        return " AND ".join(clauses)
 
 
 class MemoryRepository:
@@ -180,7 +128,7 @@ class MemoryRepository:
     async def get(self, id: UUID) -> dict[str, Any] | None:
         """A memory in any state but deleted, with its declared chunks."""
         row = await self._driver.fetchrow(
-            f"SELECT {COLUMNS}, chunks FROM memories WHERE id = $1 AND tenant_id = $2 AND status <> 'deleted'",
+            f"SELECT {WIRE_COLUMNS}, chunks FROM memories WHERE id = $1 AND tenant_id = $2 AND status <> 'deleted'",
             id,
             self._tenant_id,
         )
@@ -267,7 +215,7 @@ class MemoryRepository:
         if after is not None:
             where += f" AND m.id < {p(after, 'uuid')}"
         rows = await self._driver.fetch(
-            f"SELECT {COLUMNS} FROM memories m WHERE {where} ORDER BY m.id DESC LIMIT {p(limit, 'int')}",
+            f"SELECT {WIRE_COLUMNS} FROM memories m WHERE {where} ORDER BY m.id DESC LIMIT {p(limit, 'int')}",
             *p.values,
         )
         return [dict(row) for row in rows]

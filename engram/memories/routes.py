@@ -12,7 +12,7 @@ from engram.http.disconnects import unless_disconnected
 from engram.http.documents import ANYWHERE, EMBEDDING, WITH_BODY, problems
 from engram.http.queries import PageQuery
 from engram.http.routing import StrictRoute
-from engram.memories.repository import Listing
+from engram.memories.rows import Listing
 from engram.memories.schemas import (
     MAX_TAGS,
     BatchCreated,

@@ -25,7 +25,8 @@ from engram.entities.service import EntityService
 from engram.memories.dedup import dedup_hash
 from engram.memories.pending import PendingRepository
 from engram.memories.projections import Projector
-from engram.memories.repository import Listing, MemoryRepository, NewMemory
+from engram.memories.repository import MemoryRepository
+from engram.memories.rows import Listing, NewMemory
 from engram.memories.schemas import (
     BatchCreated,
     BatchResult,

@@ -16,8 +16,8 @@ from engram.db.database import driver
 from engram.db.parameters import Parameters
 from engram.embeddings.base import Vectors
 from engram.graph.neighbours import Neighbourhood
+from engram.memories.models import WIRE_COLUMNS
 from engram.memories.predicates import Visibility
-from engram.memories.repository import COLUMNS
 from engram.memories.vectors import HNSW_SETTINGS, VectorIndex
 from engram.recall import statements
 from engram.recall.walk import WalkEdge
@@ -174,7 +174,7 @@ class RecallRepository:
         """The memories to be shown by id, and the names of the entities on their paths by id as text."""
         rows = await self._driver.fetch(
             f"""
-            SELECT {COLUMNS}{", embedding" if embeddings else ""}, (
+            SELECT {WIRE_COLUMNS}{", embedding" if embeddings else ""}, (
                 SELECT jsonb_object_agg(e.id, e.display_name) FROM entities e
                 WHERE e.agent_id = $1 AND e.id = ANY ($3::uuid[])
             ) AS entity_names
