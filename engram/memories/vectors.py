@@ -58,7 +58,7 @@ class VectorIndex:
 
 HNSW_SETTINGS = """
     set_config('hnsw.iterative_scan', 'strict_order', true) AS iterative_scan,
-    set_config('hnsw.ef_search', '200', true) AS ef_search,
-    set_config('hnsw.max_scan_tuples', '2147483647', true) AS max_scan_tuples
+    set_config('hnsw.ef_search', '200', true) AS ef_search
 """
-"""For one transaction: as many rows as match, in order, however few of those scanned belong to the agent."""
+"""For one transaction: goes on in order until enough rows match, within pgvector's bounds on tuples and memory. Where
+those are reached, so few of what is scanned match that it pays to scan them all."""

@@ -38,7 +38,6 @@ def arms(
     query = p(vector, "vector")
     # In the text: a general plan for LIMIT $1 expects a tenth of the table, and would sort that instead of asking HNSW.
     limit = f"{pool:d}"
-    distance = index.distance("m", query, indexed=indexed)
     visible = f"m.agent_id = {agent} AND {index.of_model('m')} AND {visibility.sql('m', p)}"
     size = p(memories, "float8")
     weight = _TERM.format(
@@ -55,8 +54,14 @@ def arms(
             SELECT t.memory_id AS id, sum({weight})::float8 AS bm25, array_agg(t.term ORDER BY t.term) AS terms
             FROM postings t GROUP BY t.memory_id
         ),
+        {_indexed(visible, index, query, limit) if indexed else ""}
         nearest AS MATERIALIZED (
-            SELECT m.id FROM memories m WHERE {visible} ORDER BY {distance}{"" if indexed else ", m.id"} LIMIT {limit}
+            {"SELECT id FROM indexed UNION" if indexed else ""}
+            (
+                SELECT m.id FROM memories m
+                WHERE {visible} {f"AND (SELECT count(*) FROM indexed) < {limit}" if indexed else ""}
+                ORDER BY {index.distance("m", query, indexed=False)}, m.id LIMIT {limit}
+            )
         ),
         lexical AS MATERIALIZED (
             SELECT m.id FROM matches x JOIN memories m ON m.id = x.id
@@ -69,6 +74,19 @@ def arms(
         JOIN memories m ON m.agent_id = {agent} AND m.id = candidate.id
         LEFT JOIN matches x ON x.id = candidate.id
     """
+
+
+def _indexed(visible: str, index: VectorIndex, query: str, limit: str) -> str:
+    """What the vector index gives.
+
+    It may give too few: filters pass few of what it scans, zero vectors are not in it, and among thousands of equal
+    vectors its graph falls apart. All are scanned then: Postgres does not begin that scan where nothing is missing.
+    """
+    return f"""
+        indexed AS MATERIALIZED (
+            SELECT m.id FROM memories m WHERE {visible}
+            ORDER BY {index.distance("m", query, indexed=True)} LIMIT {limit}
+        ),"""
 
 
 def walk(
