@@ -108,7 +108,9 @@ async def test_a_pid_file_that_names_a_process_of_another_kind_is_no_obstacle(da
     """After a kill, or in a new container, the number soon belongs to somebody else."""
     owner = (data_dir / "postgres").stat()
     user = owner.st_uid if os.geteuid() == 0 else None
-    stranger = subprocess.Popen(["sleep", "300"], user=user)  # noqa: ASYNC220 (it outlives the call)
+    stranger = subprocess.Popen(  # noqa: ASYNC220 (it outlives the call)
+        ["sleep", "300"], user=user, cwd=data_dir / "postgres"
+    )
     address = f"{data_dir}/postgres\n1700000000\n5432\n{data_dir}/postgres\n\n  1 1\nready\n"
     write_as_owner(data_dir / "postgres" / "postmaster.pid", f"{stranger.pid}\n{address}")
     try:
