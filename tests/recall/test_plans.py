@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,13 @@ from tests.fixtures.wiring import HashEmbedder, opened
 MEMORIES = 1500
 WORDS = [f"word{number}" for number in range(150)]
 NAMES = [f"Name{number:03}" for number in range(50)]
+LOOKED_UP = {
+    "memories": r"\b(id|session_id) = ",
+    "edges": r"\b(source_id|target_id) = ",
+    "mentions": r"\b(memory_id|entity_id) = ",
+    "memory_terms": r"\bmemory_id = ",
+}
+"""What an index is asked for, by table, where a scan does not read all that an agent holds."""
 
 
 @pytest.fixture
@@ -25,7 +34,7 @@ async def services(settings: Settings) -> AsyncIterator[Services]:
         yield services
 
 
-async def fill(space: Space, number: int, *, vector: list[float] | None = None, related: bool = True) -> None:
+async def fill(space: Space, number: int, *, related: bool = True, **fields: object) -> None:
     """Memories that share sessions and, if related, words and names: about thirty a name."""
     chance = random.Random(number)
     for start in range(0, number, 500):
@@ -34,7 +43,7 @@ async def fill(space: Space, number: int, *, vector: list[float] | None = None, 
                 "content": " ".join([*(chance.sample(WORDS, 4) if related else ()), f"{related}{start + place}"]),
                 "session_id": f"{related} {place // 20}",
                 "entities": [chance.choice(NAMES)] if related else [],
-                "embedding": vector,
+                **fields,
             }
             for place in range(500)
         )
@@ -59,6 +68,26 @@ async def read_by(space: Space, **asked: object) -> int:
     return await rows_read(space.services) - before
 
 
+async def walk_of(space: Space, **asked: object) -> list[dict[str, Any]]:
+    """The nodes of the plan of a recall's walk."""
+    said: list[Any] = []
+    # Of a pool the connection used last is used next.
+    async with space.services.database.transaction() as connection:
+        driver(connection).add_query_logger(said.append)
+    await space.ask("word1 word2 Name003", embedding=space.vector(1), **asked)
+    async with space.services.database.transaction() as connection:
+        driver(connection).remove_query_logger(said.append)
+        (walk,) = [statement for statement in said if "frontier0" in statement.query]
+        plan = await driver(connection).fetchval(f"EXPLAIN (FORMAT JSON) {walk.query}", *walk.args)
+    return list(nodes(plan[0]["Plan"]))
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for part in plan.get("Plans", ()):
+        yield from nodes(part)
+
+
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every agent of the test is searched through the vector index."""
@@ -75,6 +104,30 @@ async def test_a_walk_probes_the_memories_it_comes_to_and_scans_none(services: S
     assert two_hops < 100 * MEMORIES / 10
 
 
+FILTERS: list[dict[str, Any]] = [
+    {},
+    {"session_id": "True 3"},
+    {"user_id": "ada", "tags": ["a"]},
+    {"metadata": {"k": {"gte": 1}}},
+    {"as_of": "2025-01-01T00:00:00Z", "valid_from": "2024-01-01T00:00:00Z"},
+]
+
+
+@pytest.mark.parametrize("analysed", [False, True])
+async def test_a_walk_looks_rows_up_by_what_it_came_from(services: Services, large: None, analysed: bool) -> None:
+    space = await new_space(services)
+    await fill(space, 500, user_id="ada", tags=["a"], metadata={"k": 1}, valid_from="2024-01-01T00:00:00Z")
+    if analysed:
+        async with services.database.transaction() as connection:
+            await driver(connection).execute("ANALYZE")
+    for filters in FILTERS:
+        scans = [node for node in await walk_of(space, **filters) if node.get("Relation Name") in LOOKED_UP]
+        assert {scan["Relation Name"] for scan in scans} == set(LOOKED_UP)
+        for scan in scans:
+            condition = scan.get("Index Cond", scan["Node Type"])
+            assert re.search(LOOKED_UP[scan["Relation Name"]], condition), f"{filters}: {condition}"
+
+
 async def test_what_a_recall_reads_does_not_grow_with_what_it_has_nothing_to_do_with(
     services: Services, large: None
 ) -> None:
@@ -82,7 +135,7 @@ async def test_what_a_recall_reads_does_not_grow_with_what_it_has_nothing_to_do_
     await fill(space, MEMORIES)
     before = await read_by(space)
     # Opposite to the query, in sessions of their own, without its words or any name.
-    await fill(space, MEMORIES, vector=space.vector(-1), related=False)
+    await fill(space, MEMORIES, related=False, embedding=space.vector(-1))
     assert await read_by(space) < 1.2 * before
 
 
