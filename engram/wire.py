@@ -27,6 +27,7 @@ MAX_QUERY_CHARS = 10_000
 MAX_METADATA_DEPTH = 16
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)?)?", re.IGNORECASE)
 
 
@@ -65,8 +66,11 @@ def _printable(text: str) -> str:
 
 
 def _not_blank(text: str) -> str:
-    """Not blank, and not made only of characters that show nothing (zero-width spaces, joiners, controls)."""
-    if not any(unicodedata.category(char)[0] not in "ZC" for char in text):
+    """Not blank, and not made only of characters that show nothing (zero-width spaces, joiners, controls).
+
+    A character that this Python's tables do not know may be an emoji of this year.
+    """
+    if all(unicodedata.category(char) in _INVISIBLE for char in text):
         raise ValueError("must not be blank")
     return text
 
