@@ -29,6 +29,9 @@ class Problem(Exception):
     type = "internal-error"
     title = "Internal error"
 
+    public_detail: str | None = None
+    """What clients are told instead of ``detail``, where that says how the server is set up."""
+
     def __init__(self, detail: str, *, errors: Sequence[FieldError] = (), retry_after: float | None = None) -> None:
         super().__init__(detail)
         self.detail = detail

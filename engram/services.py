@@ -96,6 +96,6 @@ async def assemble(settings: Settings, database: Database, embedder: Embedder) -
             projector,
             propose_names=settings.entity_recognition == "rules",
         ),
-        graph=GraphService(database),
+        graph=GraphService(database, agents),
         recall=RecallService(database, embedder, index),
     )

@@ -39,6 +39,11 @@ class Settings(BaseSettings):
     insecure_bind: bool = Field(
         default=False, description="Bind to an address other than loopback although no API keys exist."
     )
+    allowed_hosts: str = Field(
+        default="",
+        description="Host names, separated by commas, that requests may be for beside localhost and loopback "
+        "addresses; * allows any.",
+    )
     max_body_bytes: int = Field(default=32 * 1024 * 1024, ge=1024)
 
     # Providers

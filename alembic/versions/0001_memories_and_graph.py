@@ -3,8 +3,8 @@
 Plain Postgres, one statement an execute. Every primary key of a domain table starts with agent_id, and so does
 every unique constraint and foreign key between such tables, so that they can be distributed by it later.
 
-Secondary indexes start with the memory. Of an agent that came after the last ANALYZE the planner believes that it has
-no rows, and any index that starts with agent_id looks as good to it as the right one.
+Indexes that lead to a memory start with it. Of an agent that came after the last ANALYZE the planner believes that it
+has no rows, and any index that starts with agent_id looks as good to it as the right one.
 """
 
 from __future__ import annotations
@@ -121,8 +121,7 @@ UPGRADE = (
         error text,
         recorded_at timestamptz NOT NULL DEFAULT now(),
         next_attempt_at timestamptz NOT NULL,
-        PRIMARY KEY (agent_id, memory_id, projection),
-        FOREIGN KEY (agent_id, memory_id) REFERENCES memories (agent_id, id) ON DELETE CASCADE
+        PRIMARY KEY (agent_id, memory_id, projection)
     )
     """,
     "CREATE INDEX pending_projections_due_idx ON pending_projections (next_attempt_at)",
@@ -185,7 +184,8 @@ UPGRADE = (
         FOREIGN KEY (agent_id, source_id) REFERENCES memories (agent_id, id) ON DELETE CASCADE,
         FOREIGN KEY (agent_id, target_id) REFERENCES memories (agent_id, id) ON DELETE CASCADE,
         CONSTRAINT edges_weight_check CHECK (weight > 0 AND weight <= 1),
-        CONSTRAINT edges_no_loop_check CHECK (source_id <> target_id)
+        CONSTRAINT edges_no_loop_check CHECK (source_id <> target_id),
+        CONSTRAINT edges_window_check CHECK (valid_until > valid_from)
     )
     """,
     """
@@ -197,6 +197,15 @@ UPGRADE = (
     WHERE invalidated_at IS NULL
     """,
     "CREATE INDEX edges_target_idx ON edges (target_id, agent_id)",
+    # SET LOCAL inside a function reaches the workers of a distributed database too; set_config() does not.
+    """
+    CREATE FUNCTION engram_search_vectors() RETURNS void LANGUAGE plpgsql AS $$
+    BEGIN
+        SET LOCAL hnsw.iterative_scan = 'strict_order';
+        SET LOCAL hnsw.ef_search = 200;
+    END
+    $$
+    """,
 )
 
 TABLES = (
@@ -220,5 +229,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.execute("DROP FUNCTION engram_search_vectors()")
     for table in TABLES:
         op.execute(f"DROP TABLE {table}")

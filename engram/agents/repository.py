@@ -80,6 +80,13 @@ class AgentRepository:
         row = (await self._connection.execute(self._select().where(AgentRow.id == id))).mappings().first()
         return dict(row) if row else None
 
+    async def hold(self, id: UUID) -> bool:
+        """Keep an agent from being deleted until the transaction ends; false where it is gone."""
+        held = await driver(self._connection).fetchval(
+            "SELECT true FROM agents WHERE id = $1 AND tenant_id = $2 FOR KEY SHARE", id, self._tenant_id
+        )
+        return held is not None
+
     async def page(self, limit: int, after: str | None) -> list[dict[str, Any]]:
         """Agents by name, after the given one."""
         statement = self._select().order_by(AgentRow.name).limit(limit)

@@ -108,3 +108,12 @@ class AgentService:
     async def sizes(self, connection: AsyncConnection, scope: Scope, id: UUID) -> AgentSizes:
         """How many memories and terms an agent holds, in a transaction of another domain."""
         return await AgentRepository(connection, scope).sizes(id)
+
+    async def hold(self, connection: AsyncConnection, scope: Scope, id: UUID) -> None:
+        """Begin a write to an agent, in a transaction of another domain: it is not deleted before that ends.
+
+        Whoever writes rows of an agent calls this first, so that such writes and the deletion of the agent take their
+        locks in one order. Raises NotFoundProblem where the agent is gone.
+        """
+        if not await AgentRepository(connection, scope).hold(id):
+            raise agent_not_found(id)

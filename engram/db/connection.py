@@ -80,7 +80,9 @@ def patiently(seconds: float) -> AsyncRetrying:
 def _as_problem(dsn: Dsn, error: Exception) -> ConfigurationProblem | UnavailableProblem:
     reason = _one_line(error)
     if is_refused_connection(error):
-        return UnavailableProblem(f"The database at {dsn} cannot be reached: {reason}", retry_after=1)
+        away = UnavailableProblem(f"The database at {dsn} cannot be reached: {reason}", retry_after=1)
+        away.public_detail = "The database cannot be reached."
+        return away
     hint = _HINTS.get(sqlstate(error) or "", "Check the database URL.")
     return ConfigurationProblem(f"The database at {dsn} refuses the connection: {reason}. {hint}")
 

@@ -38,5 +38,11 @@ def unit(rows: NDArray[Any]) -> Vectors:
     return np.asarray(rows / _or_one(lengths), dtype=np.float32)
 
 
+def unit_vector(values: Sequence[float]) -> Vectors:
+    """A finite vector divided by its length, as float32; a zero vector stays zero."""
+    row: Vectors = unit(np.asarray([values], dtype=np.float64))[0]
+    return row
+
+
 def _or_one(divisors: NDArray[Any]) -> NDArray[Any]:
     return np.where(divisors == 0, 1.0, divisors)

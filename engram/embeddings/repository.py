@@ -38,5 +38,10 @@ class EmbeddingModelRepository:
     async def remove(self, id: int) -> None:
         await self._driver.execute("DELETE FROM embedding_models WHERE id = $1", id)
 
+    async def has_index(self, name: str) -> bool:
+        """Asked before making one: CREATE INDEX IF NOT EXISTS stops all writers even where it then does nothing."""
+        found: bool = await self._driver.fetchval("SELECT to_regclass($1) IS NOT NULL", name)
+        return found
+
     async def execute(self, statement: str) -> None:
         await self._driver.execute(statement)

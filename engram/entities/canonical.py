@@ -10,6 +10,8 @@ import unicodedata
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
+from engram.text.words import has_unspaced
+
 if TYPE_CHECKING:
     import inflect
 
@@ -38,7 +40,6 @@ _SINGULAR_ENDINGS = ("ss", "us", "is")
 _QUOTES = "\"'`\u201c\u201d\u2018\u2019\u00ab\u00bb"
 _IDENTIFIER = re.compile(r"(?P<kind>commit|error):(?P<name>[^\s`\"'*_<\[].*)", re.IGNORECASE | re.DOTALL)
 _POSSESSIVE = re.compile(r"(?:['\u2019\u02bc]s|(?<=s)['\u2019\u02bc])$", re.IGNORECASE)
-_UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]")
 _SHORTEST = 3
 _SHORTEST_UNSPACED = 2
 
@@ -57,7 +58,7 @@ def canonical_name(raw: str) -> str | None:
     text = text.strip(_QUOTES + " ")
     if _IDENTIFIER.fullmatch(text):
         return text.casefold()
-    name = _without_determiners(_POSSESSIVE.sub("", text))
+    name = _bare(text)
     spoken = name.casefold()
     if spoken in _FIRST_PERSON:
         return "user"
@@ -65,7 +66,7 @@ def canonical_name(raw: str) -> str | None:
         return None
     *front, last = name.split(" ")
     name = " ".join([*front, _singular(last)]).casefold()
-    shortest = _SHORTEST_UNSPACED if _UNSPACED.search(name) else _SHORTEST
+    shortest = _SHORTEST_UNSPACED if has_unspaced(name) else _SHORTEST
     return None if name in _DROPPED or len(name) < shortest else name
 
 
@@ -102,6 +103,15 @@ def _engine() -> inflect.engine:
     import inflect  # noqa: PLC0415
 
     return inflect.engine()
+
+
+def _bare(text: str) -> str:
+    """Without quotes, possessives and determiners around it, whatever stands inside what: the "Alice"'s."""
+    while True:
+        bare = _without_determiners(_POSSESSIVE.sub("", text.strip(_QUOTES + " ")))
+        if bare == text:
+            return bare
+        text = bare
 
 
 def _without_determiners(text: str) -> str:

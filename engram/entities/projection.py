@@ -15,6 +15,7 @@ from engram.entities.repository import EntityRepository, Mention
 from engram.memories.projections import Settle
 from engram.memories.rows import StoredText
 from engram.memories.texts import MemoryTexts
+from engram.problems import UnavailableProblem
 from engram.tenants.scope import Scope
 from engram.text.stopwords import stop_words
 from engram.text.terms import analyzer_for
@@ -25,6 +26,9 @@ toward the memories about it: what lies further back would not change a recall."
 
 MAX_TEXT_CHARS = 100_000
 """Names are recognised in this much of a text's beginning."""
+
+MAX_ROUNDS = 5
+"""How often a group of texts is matched anew because names came meanwhile, before that is left for later."""
 
 GROUP_CHARS = 1_000_000
 """Texts are matched in groups of about this size, so that memory stays flat."""
@@ -82,10 +86,11 @@ class EntityProjection:
         offered = await asyncio.to_thread(_openings, texts)
         async with self._database.snapshot() as connection:
             names = await EntityRepository(connection, scope).named_in(agent_id, offered)
-        while True:
+        for _ in range(MAX_ROUNDS):
             found = await asyncio.to_thread(_mentions, texts, names, ignored)
             async with self._database.transaction() as connection:
                 entities = EntityRepository(connection, scope)
+                await self._agents.hold(connection, scope, agent_id)
                 standing = await self._texts.lock(connection, scope, agent_id, [text.id for text in texts])
                 known = await entities.named_in(agent_id, offered)
                 if known == names:
@@ -94,6 +99,7 @@ class EntityProjection:
                     return
             # Another writer declared a name meanwhile. What it found in these memories must not be taken away again.
             names = known
+        raise UnavailableProblem("Names were declared faster than texts could be searched for them.")
 
 
 def _phrases(names: Sequence[str], language: str) -> list[list[str]]:

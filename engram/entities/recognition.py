@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from engram.entities.canonical import singular
-from engram.text.words import fold, words
+from engram.text.words import fold, has_unspaced, words
 
 # Where a name ends in the trie; no word is empty.
 _END = ""
@@ -83,8 +83,11 @@ class NameMatcher:
 
 
 def _meant(names: Sequence[str], text: str) -> Sequence[str]:
-    """Of names with the same words those that the text spells out; else the first, whatever its punctuation."""
-    telling = [name for name in names if sum(map(len, words(name))) >= _TELLING]
+    """Of names with the same words those that the text spells out; else the first, whatever its punctuation.
+
+    A name in a script without spaces has to stand as it is: its characters, parted, may be other words.
+    """
+    telling = [name for name in names if sum(map(len, words(name))) >= _TELLING and not has_unspaced(name)]
     if len(names) == len(telling) == 1:
         return names
     spelt = " ".join(fold(text).split())

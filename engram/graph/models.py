@@ -18,6 +18,7 @@ class EdgeRow(Base):
     __table_args__ = (
         CheckConstraint("weight > 0 and weight <= 1", name="weight"),
         CheckConstraint("source_id <> target_id", name="no_loop"),
+        CheckConstraint("valid_until > valid_from", name="window"),
         ForeignKeyConstraint(["agent_id", "source_id"], ["memories.agent_id", "memories.id"], ondelete="CASCADE"),
         ForeignKeyConstraint(["agent_id", "target_id"], ["memories.agent_id", "memories.id"], ondelete="CASCADE"),
         # A walk reads the strongest edges of a node, from either end.

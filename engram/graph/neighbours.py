@@ -5,7 +5,7 @@ links are computed here and stored nowhere: they follow sessions and mentions, s
 or comes back needs no repair of its neighbours.
 
 Cost follows the answer: each source reads at most ``fan_out`` edges of each kind, strongest first, ties by id, through
-an index in that order, and what a filter hides does not count toward the cap.
+an index in that order. What a filter hides does not count toward that, but toward ``MAX_PROBES``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,13 @@ from uuid import UUID
 from engram.db.parameters import Parameters
 from engram.graph.relations import HUB_SIZE, TEMPORAL_WEIGHT
 from engram.memories.predicates import Visibility
+
+MAX_PROBES = 1000
+"""Of one memory and kind of edge, how many are looked at for one that may be seen: a filter that hides nearly all of a
+hub must not cost the whole hub."""
+
+MAX_NAMED = 64
+"""Entities through which one memory leads on: those it is about first, then those declared."""
 
 COLUMNS = (
     "source_id, source_score, target_id, relation_type, direction, weight, multiplier, origin, entity_id, label,"
@@ -89,9 +96,13 @@ class Neighbourhood:
             CROSS JOIN LATERAL (
                 SELECT e.{far} AS far, e.relation_type, e.weight, e.origin, e.label, e.reason, e.valid_from,
                     e.valid_until, e.recorded_at
-                FROM edges e {self._seen(f"e.{far}")}
-                WHERE e.agent_id = {agent} AND e.{near} = f.id AND e.invalidated_at IS NULL
-                    AND e.relation_type = ANY ({names}) AND {self._valid("e")}
+                FROM (
+                    SELECT * FROM edges e
+                    WHERE e.agent_id = {agent} AND e.{near} = f.id AND e.invalidated_at IS NULL
+                        AND e.relation_type = ANY ({names}) AND {self._valid("e")}
+                    ORDER BY e.weight DESC, e.{far}
+                    LIMIT {p(MAX_PROBES, "int")}
+                ) AS e {self._seen(f"e.{far}")}
                 ORDER BY e.weight DESC, e.{far}
                 LIMIT {p(self.fan_out, "int")}
             ) AS edge
@@ -141,7 +152,9 @@ class Neighbourhood:
                         CASE WHEN other.is_subject THEN 1 ELSE 1 / (1 + ln(entity.size::float8)) END AS weight
                     FROM {frontier} f
                     CROSS JOIN LATERAL (
-                        SELECT a.entity_id FROM mentions a WHERE a.agent_id = {agent} AND a.memory_id = f.id OFFSET 0
+                        SELECT a.entity_id FROM mentions a WHERE a.agent_id = {agent} AND a.memory_id = f.id
+                        ORDER BY a.is_subject DESC, a.recognized, a.entity_id
+                        LIMIT {p(MAX_NAMED, "int")}
                     ) AS named
                     CROSS JOIN LATERAL (
                         SELECT count(*) AS size FROM (
@@ -158,9 +171,14 @@ class Neighbourhood:
                         )
                         UNION ALL
                         (
-                            SELECT o.memory_id, true FROM mentions o {self._seen("o.memory_id")}
-                            WHERE entity.size > {hub} AND o.agent_id = {agent} AND o.entity_id = named.entity_id
-                                AND o.is_subject AND o.memory_id <> f.id
+                            SELECT o.memory_id, true
+                            FROM (
+                                SELECT s.memory_id FROM mentions s
+                                WHERE entity.size > {hub} AND s.agent_id = {agent}
+                                    AND s.entity_id = named.entity_id AND s.is_subject AND s.memory_id <> f.id
+                                ORDER BY s.memory_id
+                                LIMIT {p(MAX_PROBES, "int")}
+                            ) AS o {self._seen("o.memory_id")}
                             ORDER BY o.memory_id
                             LIMIT {fan_out}
                         )

@@ -20,8 +20,8 @@ from engram.tenants.scope import Scope
 MATRIX_FROM = 16
 """From this many new memories on, one matrix product beats a query for each."""
 
-MATRIX_LIMIT = 20_000
-"""Up to this many memories an agent's vectors are read for it."""
+MATRIX_LIMIT = 5_000_000
+"""Up to this many numbers, memories times dimensions, an agent's vectors are read for it: 20 MB."""
 
 
 class ThematicProjection:
@@ -39,7 +39,7 @@ class ThematicProjection:
         async with self._database.snapshot() as connection:
             counts = await self._agents.sizes(connection, scope, agent_id)
             edges = EdgeRepository(connection, scope)
-            by_matrix = len(memory_ids) >= MATRIX_FROM and counts.memories <= MATRIX_LIMIT
+            by_matrix = len(memory_ids) >= MATRIX_FROM and counts.memories * self._index.dimension <= MATRIX_LIMIT
             if by_matrix:
                 ids, vectors = await edges.vectors(agent_id, self._index)
             else:
@@ -54,6 +54,7 @@ class ThematicProjection:
             if similarity > self._threshold
         ]
         async with self._database.transaction() as connection:
+            await self._agents.hold(connection, scope, agent_id)
             await EdgeRepository(connection, scope).link(agent_id, links, origin="thematic")
             await settle(connection)
 

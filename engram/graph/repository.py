@@ -15,7 +15,7 @@ from engram.db.database import driver
 from engram.graph.neighbours import COLUMNS, Neighbourhood
 from engram.graph.relations import UNDIRECTED
 from engram.graph.schemas import EdgeCreate, RelationType
-from engram.memories.vectors import HNSW_SETTINGS, VectorIndex
+from engram.memories.vectors import SEARCH_SETTINGS, VectorIndex
 from engram.tenants.scope import Scope
 
 
@@ -54,7 +54,7 @@ class EdgeRepository:
             place = (*ends, edge.relation_type.value)
             best[place] = max(best.get(place, 0.0), edge.weight)
         rows = sorted(best.items())
-        # Only between memories that stand: one may have gone since it was found.
+        # Only between memories that are still there: one may have been erased since it was found.
         await self._driver.execute(
             """
             INSERT INTO edges AS edge (agent_id, tenant_id, source_id, target_id, relation_type, weight, origin)
@@ -78,7 +78,11 @@ class EdgeRepository:
         )
 
     async def assert_edge(self, agent_id: UUID, edge: EdgeCreate, now: datetime) -> None:
-        """Write an edge that a client asserts: the greater weight stays, and one that was deleted comes back."""
+        """Write an edge that a client asserts. Of one that stands the greater weight stays, and what is not said
+        anew; one that was deleted comes back as if it were new.
+
+        Raises asyncpg's CheckViolationError where the two windows together make none.
+        """
         source, target = stored_ends(UUID(edge.source_id), UUID(edge.target_id), edge.relation_type)
         await self._driver.execute(
             """
@@ -88,14 +92,16 @@ class EdgeRepository:
             )
             VALUES ($1, $2, $3, $4, $5, $6, 'asserted', $7, $8, $9, $10, $11)
             ON CONFLICT (agent_id, source_id, target_id, relation_type) DO UPDATE
-            SET weight = CASE WHEN edge.invalidated_at IS NULL THEN greatest(edge.weight, excluded.weight)
-                              ELSE excluded.weight END,
-                origin = 'asserted',
-                label = coalesce(excluded.label, edge.label),
-                reason = coalesce(excluded.reason, edge.reason),
-                valid_from = coalesce(excluded.valid_from, edge.valid_from),
-                valid_until = coalesce(excluded.valid_until, edge.valid_until),
-                invalidated_at = NULL
+            SET (weight, label, reason, valid_from, valid_until, recorded_at) = (
+                    SELECT greatest(excluded.weight, standing.weight), coalesce(excluded.label, standing.label),
+                        coalesce(excluded.reason, standing.reason),
+                        coalesce(excluded.valid_from, standing.valid_from),
+                        coalesce(excluded.valid_until, standing.valid_until),
+                        coalesce(standing.recorded_at, excluded.recorded_at)
+                    FROM (SELECT) AS always LEFT JOIN LATERAL (SELECT edge.*) AS standing
+                        ON edge.invalidated_at IS NULL
+                ),
+                origin = 'asserted', invalidated_at = NULL
             """,
             agent_id,
             self._tenant_id,
@@ -155,7 +161,6 @@ class EdgeRepository:
         min_weight: float,
         limit: int,
         after: tuple[float, str, UUID, str] | None,
-        target: UUID | None = None,
     ) -> list[dict[str, Any]]:
         """Edges of a memory, each once, strongest first; after (weight, relation, target, direction)."""
         p = around.p
@@ -163,8 +168,6 @@ class EdgeRepository:
             f"weight >= {p(min_weight, 'float8')}",
             f"direction = ANY ({p(list(directions), 'text[]')})",
         ]
-        if target is not None:
-            clauses.append(f"target_id = {p(target, 'uuid')}")
         if after is not None:
             last_weight, relation, last, direction = after
             clauses.append(
@@ -207,7 +210,7 @@ class EdgeRepository:
     ) -> list[tuple[UUID, UUID, float]]:
         """For each of these memories its nearest current ones, as ``(id, neighbour, cosine)``."""
         if indexed:
-            await self._driver.fetch(f"SELECT {HNSW_SETTINGS}")
+            await self._driver.fetch(f"SELECT {SEARCH_SETTINGS}")
         distance = index.distance("m", "new.embedding", indexed=indexed)
         rows = await self._driver.fetch(
             f"""

@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from asyncpg import CheckViolationError
 from pydantic import TypeAdapter
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from engram.agents.service import AgentService
 from engram.db.database import Database
 from engram.graph.neighbours import Neighbourhood
 from engram.graph.relations import multipliers
@@ -33,8 +35,9 @@ _DIRECTIONS = {
 
 
 class GraphService:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, agents: AgentService) -> None:
         self._database = database
+        self._agents = agents
 
     async def get_edges(
         self,
@@ -85,11 +88,16 @@ class GraphService:
     async def create_edge(self, scope: Scope, request: EdgeCreate) -> Edge:
         """Assert an edge. Raises NotFoundProblem where an end is missing, InvalidInputProblem across agents."""
         source, target = UUID(request.source_id), UUID(request.target_id)
-        async with self._database.transaction() as connection:
-            agent_id = await self._agent_of_both(connection, scope, request.source_id, request.target_id)
-            edges = EdgeRepository(connection, scope)
-            await edges.assert_edge(agent_id, request, datetime.now(UTC))
-            row = await edges.asserted(agent_id, source, target, request.relation_type)
+        try:
+            async with self._database.transaction() as connection:
+                agent_id = await self._agent_of_both(connection, scope, request.source_id, request.target_id)
+                edges = EdgeRepository(connection, scope)
+                await edges.assert_edge(agent_id, request, datetime.now(UTC))
+                row = await edges.asserted(agent_id, source, target, request.relation_type)
+        except CheckViolationError:
+            raise InvalidInputProblem.of(
+                "valid_until", "must be later than the valid_from that the edge has already"
+            ) from None
         return Edge.model_validate({**row, "decay_multiplier": multipliers()[request.relation_type.value]})
 
     async def delete_edge(
@@ -113,7 +121,9 @@ class GraphService:
                 raise _not_found(id)
         if agents[UUID(source_id)] != agents[UUID(target_id)]:
             raise InvalidInputProblem.of("target_id", "belongs to another agent than source_id")
-        return agents[UUID(source_id)]
+        agent_id = agents[UUID(source_id)]
+        await self._agents.hold(connection, scope, agent_id)
+        return agent_id
 
 
 def _around(agent_id: UUID, relation_types: list[RelationType] | None, as_of: datetime | None) -> Neighbourhood:

@@ -6,13 +6,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pgvector.sqlalchemy import Vector
 from sqlalchemy import (
     CheckConstraint,
     DateTime,
     Double,
     ForeignKey,
-    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
@@ -25,6 +23,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
 from engram.db.base import Base
+from engram.db.vectors import Vector
 
 WIRE_COLUMNS = (
     "id, agent_id, content, key, user_id, session_id, tags, metadata, source, confidence, valid_from, valid_until,"
@@ -105,13 +104,13 @@ class MemoryTermRow(Base):
 
 
 class PendingProjectionRow(Base):
-    """Work owed to a memory that stands already. Written with the memory, removed when the work is done."""
+    """Work owed to a memory that stands already. Written with the memory, removed when the work is done.
+
+    No foreign key: it is claimed across agents, and stays a local table where the others are distributed.
+    """
 
     __tablename__ = "pending_projections"
-    __table_args__ = (
-        ForeignKeyConstraint(["agent_id", "memory_id"], ["memories.agent_id", "memories.id"], ondelete="CASCADE"),
-        Index("pending_projections_due_idx", "next_attempt_at"),
-    )
+    __table_args__ = (Index("pending_projections_due_idx", "next_attempt_at"),)
 
     agent_id: Mapped[UUID] = mapped_column(primary_key=True)
     memory_id: Mapped[UUID] = mapped_column(primary_key=True)

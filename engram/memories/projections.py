@@ -26,6 +26,9 @@ FIRST_RETRY = timedelta(seconds=30)
 LONGEST_RETRY = timedelta(hours=1)
 RETRY_BATCH = 200
 
+CLAIM = timedelta(minutes=5)
+"""How long what is being retried is left alone by others: longer than any retry takes."""
+
 Settle = Callable[[AsyncConnection], Awaitable[None]]
 """Called in a projection's last transaction: takes the notes away."""
 
@@ -61,13 +64,20 @@ class Projector:
         now = datetime.now(UTC)
         async with self._database.transaction() as connection:
             # Claimed by moving their next attempt on: another process that looks now finds nothing due.
-            due = await PendingRepository(connection).claim(now, now + FIRST_RETRY, RETRY_BATCH)
+            due = await PendingRepository(connection).claim(now, now + CLAIM, RETRY_BATCH)
         tried = 0
         for projection in self._projections:
             for (tenant_id, agent_id), memory_ids in due.get(projection.name, {}).items():
-                await self._attempt(projection, Scope(tenant_id), agent_id, memory_ids)
+                await self._retry(projection, Scope(tenant_id), agent_id, memory_ids)
                 tried += len(memory_ids)
         return tried
+
+    async def _retry(self, projection: Projection, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]) -> None:
+        """Together, and where that fails one by one: a memory that cannot be done must not hold up the others."""
+        if await self._attempt(projection, scope, agent_id, memory_ids) or len(memory_ids) == 1:
+            return
+        for memory_id in memory_ids:
+            await self._attempt(projection, scope, agent_id, [memory_id])
 
     async def retry_forever(self, pause: float) -> None:
         """Retry what is due every ``pause`` seconds, until cancelled."""

@@ -26,8 +26,8 @@ async def register_model(database: Database, model: EmbeddingModel) -> VectorInd
         for id, *_ in others:
             await models.remove(id)
         index = VectorIndex(same[0] if same else await models.insert(model), model.dimension)
-        for statement in index.statements():
-            await models.execute(statement)
+        if index.exists and not await models.has_index(index.name):
+            await models.execute(index.statement)
     return index
 
 

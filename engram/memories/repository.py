@@ -15,8 +15,9 @@ from engram.db.database import driver
 from engram.db.parameters import Parameters
 from engram.db.vectors import packed
 from engram.memories.models import WIRE_COLUMNS
-from engram.memories.rows import Listing, NewMemory, StoredText
+from engram.memories.rows import Listing, NewMemory, StoredText, Twin
 from engram.tenants.scope import Scope
+from engram.text.terms import MAX_FREQUENCY
 
 COUNTER_SHARDS = 16
 
@@ -26,17 +27,34 @@ class MemoryRepository:
         self._driver = driver(connection)
         self._tenant_id = scope.tenant_id
 
-    async def standing(self, agent_id: UUID, hashes: Sequence[bytes]) -> dict[bytes, UUID]:
+    async def twins(self, agent_id: UUID, hashes: Sequence[bytes]) -> dict[bytes, Twin]:
         """Current memories by their dedup hash."""
         rows = await self._driver.fetch(
             """
-            SELECT dedup_hash, id FROM memories
+            SELECT dedup_hash, id, valid_until FROM memories
             WHERE agent_id = $1 AND dedup_hash = ANY ($2::bytea[])
             """,
             agent_id,
             list(hashes),
         )
-        return {row["dedup_hash"]: row["id"] for row in rows}
+        return {row["dedup_hash"]: Twin(row["id"], row["valid_until"]) for row in rows}
+
+    async def release_ended(self, agent_id: UUID, hashes: Sequence[bytes], now: datetime) -> None:
+        """Let memories that have ended no longer stand for ones to be written."""
+        await self._driver.execute(
+            """
+            UPDATE memories SET dedup_hash = NULL
+            FROM (
+                SELECT id FROM memories
+                WHERE agent_id = $1 AND dedup_hash = ANY ($2::bytea[]) AND valid_until <= $3
+                ORDER BY dedup_hash FOR UPDATE
+            ) AS ended
+            WHERE memories.agent_id = $1 AND memories.id = ended.id
+            """,
+            agent_id,
+            list(hashes),
+            now,
+        )
 
     async def insert(self, agent_id: UUID, model_id: int, memories: Sequence[NewMemory], now: datetime) -> set[UUID]:
         """Write rows, and say which are new. One whose twin stands, or is being written, is left out."""
@@ -88,7 +106,7 @@ class MemoryRepository:
         """Index the words of new memories, and add them to the agent's running counts."""
         lengths = [(id, counts, counts.total()) for id, counts in terms]
         postings = sorted(
-            (term, id, min(frequency, 32767), length)
+            (term, id, min(frequency, MAX_FREQUENCY), length)
             for id, counts, length in lengths
             for term, frequency in counts.items()
         )
@@ -126,11 +144,9 @@ class MemoryRepository:
         )
 
     async def get(self, id: UUID) -> dict[str, Any] | None:
-        """A memory in any state but deleted, with its declared chunks."""
+        """A memory in any state, a tombstone too, with the number of its chunks."""
         row = await self._driver.fetchrow(
-            f"SELECT {WIRE_COLUMNS}, chunks FROM memories WHERE id = $1 AND tenant_id = $2 AND status <> 'deleted'",
-            id,
-            self._tenant_id,
+            f"SELECT {WIRE_COLUMNS}, chunks FROM memories WHERE id = $1 AND tenant_id = $2", id, self._tenant_id
         )
         return dict(row) if row else None
 
@@ -226,16 +242,24 @@ class MemoryRepository:
         total: int = await self._driver.fetchval(statement, *p.values)
         return total
 
-    async def delete(self, id: UUID, now: datetime) -> UUID | None:
-        """Turn a memory into a tombstone; its agent, or None where there was none."""
+    async def agent_of(self, id: UUID) -> UUID | None:
+        """The agent of a memory that is not deleted."""
         agent_id: UUID | None = await self._driver.fetchval(
-            """
-            UPDATE memories SET status = 'deleted', deleted_at = $3, updated_at = $3, dedup_hash = NULL
-            WHERE id = $1 AND tenant_id = $2 AND status <> 'deleted'
-            RETURNING agent_id
-            """,
+            "SELECT agent_id FROM memories WHERE id = $1 AND tenant_id = $2 AND status <> 'deleted'",
             id,
             self._tenant_id,
-            now,
         )
         return agent_id
+
+    async def delete(self, agent_id: UUID, id: UUID, now: datetime) -> bool:
+        """Turn a memory into a tombstone; false where there was none."""
+        status: str = await self._driver.execute(
+            """
+            UPDATE memories SET status = 'deleted', deleted_at = $3, updated_at = $3, dedup_hash = NULL
+            WHERE agent_id = $1 AND id = $2 AND status <> 'deleted'
+            """,
+            agent_id,
+            id,
+            now,
+        )
+        return status == "UPDATE 1"

@@ -31,6 +31,14 @@ class NewMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class Twin:
+    """A current memory with the same dedup hash as one to be written."""
+
+    id: UUID
+    valid_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredText:
     id: UUID
     content: str

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from uuid import UUID
 
-import numpy as np
 from pydantic import TypeAdapter
 from sqlalchemy.ext.asyncio import AsyncConnection
-from uuid_utils.compat import uuid7
 
 from engram.agents.service import AgentService
 from engram.db.database import Database
 from engram.embeddings.base import Embedder, Vectors
-from engram.entities.declaration import Declaration, declare
-from engram.entities.proposals import proposed_names
+from engram.embeddings.checks import unit_vector
 from engram.entities.service import EntityService
-from engram.memories.dedup import dedup_hash
 from engram.memories.pending import PendingRepository
+from engram.memories.preparation import Prepared, hashes_of, prepare
 from engram.memories.projections import Projector
 from engram.memories.repository import MemoryRepository
-from engram.memories.rows import Listing, NewMemory
+from engram.memories.rows import Listing, Twin
 from engram.memories.schemas import (
     BatchCreated,
     BatchResult,
-    EntityRole,
     MemoryBatch,
     MemoryCreate,
     MemoryCreated,
@@ -44,8 +37,6 @@ from engram.memories.vectors import VectorIndex
 from engram.paging import decode_cursor, encode_cursor
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
 from engram.tenants.scope import Scope
-from engram.text.stopwords import stop_words
-from engram.text.terms import analyzer_for
 
 _CURSOR: TypeAdapter[tuple[UUID]] = TypeAdapter(tuple[UUID])
 
@@ -61,15 +52,6 @@ class Written:
 
     results: list[tuple[UUID, bool]]
     linked: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """Everything about new memories that can be known before a transaction: rows, words, declared names."""
-
-    rows: list[NewMemory]
-    terms: dict[UUID, Counter[str]]
-    declaration: Declaration
 
 
 class MemoryService:
@@ -94,10 +76,14 @@ class MemoryService:
 
     async def create(self, scope: Scope, request: MemoryCreate) -> MemoryCreated:
         """Store a memory, or find it standing. Raises what the embedder raises; then nothing is stored."""
-        written = await self._write(scope, request.agent_id, [request], prefix="")
-        (id, deduplicated), *_ = written.results
-        detail, chunks = await self._detail(scope, id)
-        return MemoryCreated(**detail.model_dump(), deduplicated=deduplicated, linked=written.linked, chunks=chunks)
+        for _ in range(ATTEMPTS):
+            written = await self._write(scope, request.agent_id, [request], prefix="")
+            (id, deduplicated), *_ = written.results
+            detail, chunks = await self._detail(scope, id)
+            if deduplicated and detail.status is MemoryStatus.deleted:
+                continue  # the one that stood is gone, and this text is nowhere
+            return MemoryCreated(**detail.model_dump(), deduplicated=deduplicated, linked=written.linked, chunks=chunks)
+        raise ConflictProblem(_CONTESTED)
 
     async def create_many(self, scope: Scope, request: MemoryBatch) -> BatchCreated:
         """Store a batch, wholly or not at all; the answer says per item what became of it."""
@@ -111,7 +97,10 @@ class MemoryService:
         )
 
     async def get(self, scope: Scope, id: str) -> MemoryDetail:
+        """A memory. Raises NotFoundProblem for one that was deleted."""
         detail, _ = await self._detail(scope, UUID(id))
+        if detail.status is MemoryStatus.deleted:
+            raise _not_found(id)
         return detail
 
     async def list(
@@ -146,8 +135,11 @@ class MemoryService:
         memory_id = UUID(id)
         async with self._database.transaction() as connection:
             memories = MemoryRepository(connection, scope)
-            agent_id = await memories.delete(memory_id, datetime.now(UTC))
+            agent_id = await memories.agent_of(memory_id)
             if agent_id is None:
+                raise _not_found(id)
+            await self._agents.hold(connection, scope, agent_id)
+            if not await memories.delete(agent_id, memory_id, datetime.now(UTC)):
                 raise _not_found(id)
             await memories.remove_terms(agent_id, memory_id)
             await self._entities.forget(connection, scope, agent_id, memory_id)
@@ -174,12 +166,13 @@ class MemoryService:
                 raise InvalidInputProblem.of(
                     f"{prefix.format(at)}valid_until", "must be later than valid_from, which is now by default"
                 )
-        hashes = await asyncio.to_thread(_hashes, items)
+        hashes = await asyncio.to_thread(hashes_of, items)
         for _ in range(ATTEMPTS):
-            written = await self._attempt(scope, UUID(agent.id), agent.language, items, hashes, prefix=prefix)
-            if written is not None:
-                return written
-        raise ConflictProblem("The same memories are being written and deleted at once; try again.")
+            try:
+                return await self._attempt(scope, UUID(agent.id), agent.language, items, hashes, prefix=prefix)
+            except _TwinGone:
+                continue
+        raise ConflictProblem(_CONTESTED)
 
     async def _attempt(
         self,
@@ -190,18 +183,17 @@ class MemoryService:
         hashes: Sequence[bytes],
         *,
         prefix: str,
-    ) -> Written | None:
-        """Write what does not stand yet. None where a twin stood and was gone when it was looked at again."""
+    ) -> Written:
+        """Write what does not stand yet, all of it or nothing."""
+        now = datetime.now(UTC)
         async with self._database.snapshot() as connection:
-            standing = await MemoryRepository(connection, scope).standing(agent_id, hashes)
+            twins = await MemoryRepository(connection, scope).twins(agent_id, hashes)
         # Said twice in one batch: the first stands for all.
         first = {value: at for at, value in reversed(list(enumerate(hashes)))}
-        missing = [at for value, at in first.items() if value not in standing]
-        missing.sort()
+        missing = sorted(at for value, at in first.items() if not _stands(twins.get(value), items[at], now))
         embedded = await self._embed([items[at] for at in missing], [prefix.format(at) for at in missing])
-        now = datetime.now(UTC)
         prepared = await asyncio.to_thread(
-            _prepare,
+            prepare,
             [items[at] for at in missing],
             [hashes[at] for at in missing],
             embedded,
@@ -213,17 +205,19 @@ class MemoryService:
         if prepared.rows:
             async with self._database.transaction() as connection:
                 inserted = await self._store(connection, scope, agent_id, prepared, now)
-                standing = await MemoryRepository(connection, scope).standing(agent_id, hashes)
-            if any(value not in standing for value in hashes):
-                return None
+                twins = await MemoryRepository(connection, scope).twins(agent_id, hashes)
+                if any(value not in twins for value in hashes):
+                    raise _TwinGone
         linked = not inserted or await self._projector.run(scope, agent_id, sorted(inserted))
-        created = {at for at in first.values() if standing[hashes[at]] in inserted}
-        return Written([(standing[value], at not in created) for at, value in enumerate(hashes)], linked)
+        created = {at for at in first.values() if twins[hashes[at]].id in inserted}
+        return Written([(twins[value].id, at not in created) for at, value in enumerate(hashes)], linked)
 
     async def _store(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, prepared: Prepared, now: datetime
     ) -> set[UUID]:
+        await self._agents.hold(connection, scope, agent_id)
         memories = MemoryRepository(connection, scope)
+        await memories.release_ended(agent_id, [row.dedup_hash for row in prepared.rows], now)
         inserted = await memories.insert(agent_id, self._index.model_id, prepared.rows, now)
         if inserted:
             new = sorted(inserted)
@@ -244,72 +238,23 @@ class MemoryService:
         texts = [item.content for item in items if item.embedding is None]
         passages = await self._embedder.embed_passages(texts) if texts else None
         computed = iter(zip(passages.vectors, passages.chunks, strict=True)) if passages else iter(())
-        return [(unit_length(item.embedding), 1) if item.embedding is not None else next(computed) for item in items]
+        return [(unit_vector(item.embedding), 1) if item.embedding is not None else next(computed) for item in items]
 
 
-def unit_length(values: Sequence[float]) -> Vectors:
-    """A given embedding as float32 of length 1; a zero vector stays zero."""
-    vector = np.asarray(values, dtype=np.float64)
-    largest = np.abs(vector).max()
-    if largest == 0:
-        return vector.astype(np.float32)
-    vector /= largest  # so that the squares neither overflow nor vanish
-    unit: Vectors = (vector / np.linalg.norm(vector)).astype(np.float32)
-    return unit
+class _TwinGone(Exception):
+    """A memory that stood for one to be written was deleted before the write was done: nothing was written."""
+
+
+_CONTESTED = "The same memories are being written and deleted at once; try again."
+
+
+def _stands(twin: Twin | None, item: MemoryItem, now: datetime) -> bool:
+    """Whether a twin stands for an item. One that has ended does so only for an item that has ended too: said again
+    it holds again, but an import can be repeated."""
+    if twin is None or twin.valid_until is None or twin.valid_until > now:
+        return twin is not None
+    return item.valid_until is not None and item.valid_until <= now
 
 
 def _not_found(id: object) -> NotFoundProblem:
     return NotFoundProblem(f"There is no memory {id}.")
-
-
-def _hashes(items: Sequence[MemoryItem]) -> list[bytes]:
-    return [
-        dedup_hash(item.content, user_id=item.user_id, session_id=item.session_id, valid_from=item.valid_from)
-        for item in items
-    ]
-
-
-def _prepare(
-    items: Sequence[MemoryItem],
-    hashes: Sequence[bytes],
-    embedded: Sequence[tuple[Vectors, int]],
-    language: str,
-    now: datetime,
-    *,
-    propose_names: bool,
-) -> Prepared:
-    analyzer = analyzer_for(language)
-    common = stop_words(language)
-    rows: list[NewMemory] = []
-    terms: dict[UUID, Counter[str]] = {}
-    declared: dict[UUID, list[tuple[str, bool]]] = {}
-    proposals: dict[UUID, list[str]] = {}
-    for item, value, (vector, chunks) in zip(items, hashes, embedded, strict=True):
-        id = uuid7()
-        terms[id] = analyzer.document_terms(item.content)
-        declared[id] = [(entity.name, entity.role is EntityRole.subject) for entity in item.entities]
-        if propose_names:
-            proposals[id] = proposed_names(item.content, common)
-        rows.append(
-            NewMemory(
-                id=id,
-                content=item.content,
-                user_id=item.user_id,
-                session_id=item.session_id,
-                tags=_json(list(dict.fromkeys(item.tags))),
-                metadata=_json(item.metadata),
-                declared_entities=_json([entity.model_dump(mode="json") for entity in item.entities]),
-                source=item.source,
-                confidence=item.confidence,
-                valid_from=item.valid_from or now,
-                valid_until=item.valid_until,
-                dedup_hash=value,
-                chunks=chunks,
-                embedding=vector,
-            )
-        )
-    return Prepared(rows, terms, declare(declared, proposals))
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -44,21 +44,20 @@ class VectorIndex:
         """The predicate under which vectors may be compared, spelt as in the index."""
         return f"{alias}.embedding_model_id = {self.model_id:d}"
 
-    def statements(self) -> list[str]:
+    @property
+    def name(self) -> str:
+        return f"memories_embedding_{self.model_id:d}_idx"
+
+    @property
+    def statement(self) -> str:
         """What makes the index."""
-        if not self.exists:
-            return []
         kind = "vector" if self.dimension <= MAX_VECTOR_DIMENSION else "halfvec"
-        return [
-            f"CREATE INDEX IF NOT EXISTS memories_embedding_{self.model_id:d}_idx ON memories"
-            f" USING hnsw ((embedding::{self.type}) {kind}_cosine_ops)"
+        return (
+            f"CREATE INDEX {self.name} ON memories USING hnsw ((embedding::{self.type}) {kind}_cosine_ops)"
             f" WHERE embedding_model_id = {self.model_id:d}"
-        ]
+        )
 
 
-HNSW_SETTINGS = """
-    set_config('hnsw.iterative_scan', 'strict_order', true) AS iterative_scan,
-    set_config('hnsw.ef_search', '200', true) AS ef_search
-"""
-"""For one transaction: goes on in order until enough rows match, within pgvector's bounds on tuples and memory. Where
-those are reached, so few of what is scanned match that it pays to scan them all."""
+SEARCH_SETTINGS = "engram_search_vectors()"
+"""For one transaction, HNSW goes on in order until enough rows match, within pgvector's bounds on tuples and memory.
+Where those are reached, so few of what is scanned match that it pays to scan them all."""

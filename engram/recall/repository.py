@@ -18,7 +18,7 @@ from engram.embeddings.base import Vectors
 from engram.graph.neighbours import Neighbourhood
 from engram.memories.models import WIRE_COLUMNS
 from engram.memories.predicates import Visibility
-from engram.memories.vectors import HNSW_SETTINGS, VectorIndex
+from engram.memories.vectors import SEARCH_SETTINGS, VectorIndex
 from engram.recall import statements
 from engram.recall.walk import WalkEdge
 from engram.tenants.scope import Scope
@@ -98,7 +98,7 @@ class RecallRepository:
         """What a recall needs to know of its agent, and HNSW set to answer in full, in one statement."""
         row = await self._driver.fetchrow(
             f"""
-            SELECT a.language, coalesce(c.memories, 0) AS memories, coalesce(c.terms, 0) AS terms, {HNSW_SETTINGS}
+            SELECT a.language, coalesce(c.memories, 0) AS memories, coalesce(c.terms, 0) AS terms, {SEARCH_SETTINGS}
             FROM agents a
             CROSS JOIN LATERAL (
                 SELECT sum(memories)::bigint AS memories, sum(terms)::bigint AS terms
@@ -126,7 +126,7 @@ class RecallRepository:
         )
         rows = await self._driver.fetch(statement, *around.p.values)
         return Found(
-            [Candidate(row["id"], row["similarity"], row["bm25"], tuple(row["terms"])) for row in rows],
+            [Candidate(row["id"], row["similarity"], row["bm25"], tuple(row["terms"].split())) for row in rows],
             (rows[0]["dfs"] or {}) if rows else {},
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -14,9 +13,9 @@ import numpy as np
 from engram.agents.service import agent_not_found
 from engram.db.database import Database
 from engram.embeddings.base import Embedder, Vectors
+from engram.embeddings.checks import unit_vector
 from engram.graph.relations import multipliers
 from engram.memories.predicates import Visibility
-from engram.memories.service import unit_length
 from engram.memories.vectors import VectorIndex
 from engram.problems import InvalidInputProblem
 from engram.recall import diversity, ranking
@@ -60,7 +59,7 @@ class RecallService:
             anchors = ranking.anchors(legs, ANCHORS, lexical=request.lexical)
             walked = await self._walk(recalls, request, question, agent, found, anchors)
             legs = ranking.legs(_rows(walked), best) | legs
-            answer = await asyncio.to_thread(_ranked, request, legs, walked, anchors)
+            answer = _ranked(request, legs, walked, anchors)
             memories, entities = await recalls.show(
                 question.agent_id, answer.ids, answer.entity_ids, embeddings=request.diversity > 0
             )
@@ -96,7 +95,7 @@ class RecallService:
                 "embedding",
                 f"has {len(request.embedding)} dimensions; the model {self._embedder.model.name} has {dimension}",
             )
-        return unit_length(request.embedding)
+        return unit_vector(request.embedding)
 
 
 def _question(request: RecallRequest, vector: Vectors, agent: AskedAgent) -> Question:

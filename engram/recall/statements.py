@@ -10,10 +10,33 @@ from engram.recall.scoring import BM25_B, BM25_K1
 # Sums of fractions depend on the order of rows, and so on the plan; sums of integers do not: a recall is repeatable.
 FIXED_POINT = 1_000_000_000
 
-_TERM = (
-    f"({FIXED_POINT} * {{idf}} * t.frequency * {BM25_K1 + 1}"
-    f" / (t.frequency + {BM25_K1} * ({1 - BM25_B} + {BM25_B} * t.length / {{average}})))::bigint"
-)
+COMMON = 10_000
+"""A term that stands in more memories finds no candidates, unless the query has no rarer one: then the latest that hold
+it do. Every candidate is scored by all terms."""
+
+MAX_COUNTED = 50_000
+"""Counting the memories in which a term stands ends here."""
+
+
+def _words(id: str, asked: str, agent: str, average: str) -> str:
+    """BM25 (times ``FIXED_POINT``) and the terms of one memory, probed in the index; ``asked (term, idf)``."""
+    return f"""
+        SELECT coalesce(sum({_bm25("asked.idf", average)}), 0)::float8 AS bm25,
+            coalesce(string_agg(t.term, ' ' ORDER BY t.term), '') AS terms
+        FROM {asked}
+        CROSS JOIN LATERAL (
+            SELECT t.term, t.frequency, t.length FROM memory_terms t
+            WHERE t.agent_id = {agent} AND t.term = asked.term AND t.memory_id = {id} LIMIT 1
+        ) AS t
+    """
+
+
+def _bm25(idf: str, average: str) -> str:
+    """One term's share, of a posting ``t``."""
+    return (
+        f"({FIXED_POINT} * {idf} * t.frequency * {BM25_K1 + 1}"
+        f" / (t.frequency + {BM25_K1} * ({1 - BM25_B} + {BM25_B} * t.length / {average})))::bigint"
+    )
 
 
 def arms(
@@ -30,8 +53,8 @@ def arms(
 ) -> str:
     """The best ``pool`` by vector and by words, with both scores each, and the term frequencies behind them.
 
-    Columns: id, similarity, bm25 (times ``FIXED_POINT``, 0 without a match), terms (those that the memory holds),
-    dfs (object of term to document frequency).
+    Columns: id, similarity, bm25 (times ``FIXED_POINT``, 0 without a match), terms (those that the memory holds, parted
+    by spaces), dfs (object of term to document frequency).
     """
     p = neighbourhood.p
     agent = p(neighbourhood.agent_id, "uuid")
@@ -40,19 +63,31 @@ def arms(
     limit = f"{pool:d}"
     visible = f"m.agent_id = {agent} AND {index.of_model('m')} AND {visibility.sql('m', p)}"
     size = p(memories, "float8")
-    weight = _TERM.format(
-        idf=f"ln(1 + (greatest({size}, t.df) - t.df + 0.5) / (t.df + 0.5))",
-        average=p(average_length, "float8"),
-    )
+    average = p(average_length, "float8")
     return f"""
-        WITH postings AS MATERIALIZED (
-            SELECT t.memory_id, t.term, t.frequency, t.length, count(*) OVER (PARTITION BY t.term) AS df
-            FROM memory_terms t
-            WHERE t.agent_id = {agent} AND t.term = ANY ({p(terms, "text[]")})
+        WITH counted AS MATERIALIZED (
+            SELECT q.term, (
+                SELECT count(*) FROM (
+                    SELECT FROM memory_terms t WHERE t.agent_id = {agent} AND t.term = q.term LIMIT {MAX_COUNTED:d}
+                ) AS bounded
+            ) AS df
+            FROM unnest({p(terms, "text[]")}) AS q (term)
+        ),
+        asked AS MATERIALIZED (
+            SELECT term, df, ln(1 + (greatest({size}, df) - df + 0.5) / (df + 0.5)) AS idf,
+                row_number() OVER (ORDER BY df, term) AS place
+            FROM counted WHERE df > 0
         ),
         matches AS MATERIALIZED (
-            SELECT t.memory_id AS id, sum({weight})::float8 AS bm25, array_agg(t.term ORDER BY t.term) AS terms
-            FROM postings t GROUP BY t.memory_id
+            SELECT t.memory_id AS id, sum({_bm25("asked.idf", average)}) AS bm25
+            FROM asked
+            CROSS JOIN LATERAL (
+                SELECT t.memory_id, t.frequency, t.length FROM memory_terms t
+                WHERE t.agent_id = {agent} AND t.term = asked.term
+                ORDER BY t.memory_id DESC LIMIT {COMMON:d}
+            ) AS t
+            WHERE asked.df <= {COMMON:d} OR asked.place = 1
+            GROUP BY t.memory_id
         ),
         {_indexed(visible, index, query, limit) if indexed else ""}
         nearest AS MATERIALIZED (
@@ -64,15 +99,18 @@ def arms(
             )
         ),
         lexical AS MATERIALIZED (
-            SELECT m.id FROM matches x JOIN memories m ON m.id = x.id
-            WHERE {visible} ORDER BY x.bm25 DESC, x.id LIMIT {limit}
+            SELECT x.id FROM (SELECT id FROM matches ORDER BY bm25 DESC, id) AS x
+            CROSS JOIN LATERAL (SELECT FROM memories m WHERE {visible} AND m.id = x.id LIMIT 1) AS seen
+            LIMIT {limit}
         )
-        SELECT m.id, 1 - (m.embedding <=> {query}) AS similarity, coalesce(x.bm25, 0) AS bm25,
-            coalesce(x.terms, '{{}}') AS terms,
-            (SELECT jsonb_object_agg(d.term, d.df) FROM (SELECT DISTINCT term, df FROM postings) AS d) AS dfs
+        SELECT candidate.id, memory.similarity, words.bm25, words.terms,
+            (SELECT jsonb_object_agg(term, df) FROM asked) AS dfs
         FROM (SELECT id FROM nearest UNION SELECT id FROM lexical) AS candidate
-        JOIN memories m ON m.agent_id = {agent} AND m.id = candidate.id
-        LEFT JOIN matches x ON x.id = candidate.id
+        CROSS JOIN LATERAL (
+            SELECT 1 - (m.embedding <=> {query}) AS similarity
+            FROM memories m WHERE m.agent_id = {agent} AND m.id = candidate.id LIMIT 1
+        ) AS memory
+        CROSS JOIN LATERAL ({_words("candidate.id", "asked", agent, average)}) AS words
     """
 
 
@@ -142,7 +180,7 @@ def walk(
         f"EXISTS (SELECT FROM ranked{hop} WHERE place > {cap}) OR (SELECT count(*) FROM reached{hop}) > {width}"
         for hop in hops
     )
-    weight = _TERM.format(idf="asked.idf", average=p(average_length, "float8"))
+    asked = f"unnest({p(terms, 'text[]')}, {p(idfs, 'float8[]')}) AS asked (term, idf)"
     return f"""
         WITH {", ".join(ctes)},
         kept AS MATERIALIZED (
@@ -156,15 +194,7 @@ def walk(
                 SELECT 1 - (m.embedding <=> {p(vector, "vector")}) AS similarity
                 FROM memories m WHERE m.agent_id = {agent} AND m.id = n.id LIMIT 1
             ) AS memory
-            CROSS JOIN LATERAL (
-                SELECT coalesce(sum({weight}), 0)::float8 AS bm25,
-                    coalesce(string_agg(t.term, ' ' ORDER BY t.term), '') AS terms
-                FROM unnest({p(terms, "text[]")}, {p(idfs, "float8[]")}) AS asked (term, idf)
-                CROSS JOIN LATERAL (
-                    SELECT t.term, t.frequency, t.length FROM memory_terms t
-                    WHERE t.agent_id = {agent} AND t.term = asked.term AND t.memory_id = n.id LIMIT 1
-                ) AS t
-            ) AS words
+            CROSS JOIN LATERAL ({_words("n.id", asked, agent, p(average_length, "float8"))}) AS words
         )
         SELECT e.*, n.*, ({cut}) AS truncated
         FROM (

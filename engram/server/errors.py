@@ -37,7 +37,7 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None)
         "type": problem.type,
         "title": problem.title,
         "status": problem.status,
-        "detail": shortened(problem.detail, MAX_DETAIL_CHARS),
+        "detail": shortened(problem.public_detail or problem.detail, MAX_DETAIL_CHARS),
         "errors": [
             {
                 "field": shortened(error.field, MAX_FIELD_CHARS),
@@ -52,6 +52,8 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None)
 
 
 async def on_problem(request: Request, problem: Problem) -> Response:
+    if problem.public_detail is not None:
+        log.warning("problem", detail=problem.detail)
     if isinstance(problem, ConfigurationProblem):
         # Somebody changed the ground that the server stands on. That is for its operator to know.
         log.error("cannot work as configured", detail=problem.detail)

@@ -67,7 +67,7 @@ async def _database(services: Services) -> tuple[dict[str, Any], int | None]:
     except TimeoutError:
         return _unavailable("The database does not answer."), None
     except Problem as problem:
-        return _unavailable(problem.detail), None
+        return _unavailable(problem.public_detail or problem.detail), None
     found = {"status": "ok", **asdict(revision)}
     if not revision.up_to_date:
         found |= _unavailable("The database is at another revision than this version of Engram works with.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Collection
 from ipaddress import ip_address
 
 import structlog
@@ -63,24 +64,28 @@ class RequestContext:
 
 
 class KnownHosts:
-    """Refuses requests for hosts that are not this machine.
+    """Refuses requests for hosts that are neither this machine nor among ``allowed``.
 
     A server without API keys trusts whoever reaches loopback. That must not be any page open in a browser whose host
     name was made to resolve to 127.0.0.1.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, allowed: Collection[str]) -> None:
         self._app = app
+        self._allowed = frozenset(name.casefold() for name in allowed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] in ("http", "websocket") and not is_loopback(_host(Headers(scope=scope))):
+        if scope["type"] in ("http", "websocket") and not self._knows(_host(Headers(scope=scope))):
             problem = MisdirectedProblem(
-                "This server has no API keys, and answers only to requests for localhost. Ask for 127.0.0.1, or set "
-                "ENGRAM_INSECURE_BIND=true where the network around it can be trusted."
+                "This server has no API keys, and answers only to requests for localhost. Ask for 127.0.0.1, or name "
+                "the host in ENGRAM_ALLOWED_HOSTS where the network around it can be trusted."
             )
             await problem_response(problem)(scope, receive, send)
             return
         await self._app(scope, receive, send)
+
+    def _knows(self, host: str) -> bool:
+        return "*" in self._allowed or host.casefold() in self._allowed or is_loopback(host)
 
 
 class BodyLimit:

@@ -18,6 +18,7 @@ from engram.text.words import fold, runs
 MAX_TERM_CHARS = 64
 MAX_QUERY_TERMS = 128
 MAX_FREQUENCY = 32767
+"""What the index can hold of one term in one text: BM25 has long ceased to tell more apart."""
 
 UNSTEMMED = "none"
 LANGUAGES = (UNSTEMMED, *sorted(Stemmer.algorithms()))

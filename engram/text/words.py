@@ -36,9 +36,15 @@ def _marks() -> str:
     return "".join(ranges)
 
 
+_UNSPACED_CHARACTER = re.compile(f"[{_UNSPACED}]")
 _LETTER = rf"(?:(?![{_UNSPACED}_])[\w{_marks()}])"
 _WORD = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|{_LETTER}+(?:['\u2019\u02bc]{_LETTER}+)*")
 _POSSESSIVE = re.compile(r"['\u2019\u02bc]s$")
+
+
+def has_unspaced(text: str) -> bool:
+    """Whether any of the text is in a script written without spaces."""
+    return _UNSPACED_CHARACTER.search(text) is not None
 
 
 def fold(text: str) -> str:

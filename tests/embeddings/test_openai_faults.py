@@ -152,13 +152,15 @@ async def test_retry_after_is_waited_for(served, provider):
     [
         ("90", 90),
         ("7.5", 7.5),
-        (format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True), pytest.approx(3600, abs=60)),
+        ("in an hour", pytest.approx(3600, abs=60)),
         ("soon", None),
         ("inf", None),
         ("-5", 0),
     ],
 )
 async def test_retry_after_is_passed_on(served, provider, header, seconds):
+    if header == "in an hour":  # from when the test runs, which may be long after it was collected
+        header = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
     embedder = await served(embedding_max_retries=0)
     provider.behave(error(429, Retry_After=header))
     with pytest.raises(errors.RateLimitedProblem) as caught:

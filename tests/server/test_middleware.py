@@ -80,10 +80,24 @@ class TestHosts:
     class TestWhereTheNetworkIsTrusted:
         @pytest.fixture
         def settings(self, settings):
-            return settings.model_copy(update={"insecure_bind": True})
+            return settings.model_copy(update={"allowed_hosts": "memory.internal, other.internal"})
+
+        async def test_a_named_host_will_do(self, http: httpx.AsyncClient) -> None:
+            assert (await http.get("/v1/agents", headers={"host": "Memory.internal:8080"})).status_code == 200
+
+        async def test_this_machine_still_does(self, http: httpx.AsyncClient) -> None:
+            assert (await http.get("/v1/agents", headers={"host": "localhost"})).status_code == 200
+
+        async def test_another_does_not(self, http: httpx.AsyncClient) -> None:
+            assert (await http.get("/v1/agents", headers={"host": "evil.example"})).status_code == 421
+
+    class TestWhereAnyHostWillDo:
+        @pytest.fixture
+        def settings(self, settings):
+            return settings.model_copy(update={"allowed_hosts": "*", "insecure_bind": True})
 
         async def test_any_host_will_do(self, http: httpx.AsyncClient) -> None:
-            assert (await http.get("/v1/agents", headers={"host": "memory.internal"})).status_code == 200
+            assert (await http.get("/v1/agents", headers={"host": "whatever.example"})).status_code == 200
 
 
 class TestUnforeseenFailures:
