@@ -11,10 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from engram.entities.canonical import singular
-from engram.text.words import fold, has_unspaced, words
+from engram.text.words import fold, runs, words
 
 # Where a name ends in the trie; no word is empty.
 _END = ""
+
+# Stands between two runs of a script without spaces: the end of one and the beginning of the next are no word.
+_GAP = " "
 
 _TELLING = 3
 """Letters and digits below which words alone tell nothing: C++ is not every C."""
@@ -22,14 +25,14 @@ _TELLING = 3
 
 def opening(name: str) -> str:
     """The first two words of a canonical name, by which it is looked up; empty for one without words."""
-    return " ".join(words(name)[:2])
+    return " ".join(_parts(name)[:2])
 
 
 def openings(text: str) -> set[str]:
     """Every opening of which a name could stand in the text."""
     found: set[str] = set()
     previous = None
-    for word in words(text):
+    for word in _parts(text):
         endings = {word, singular(word)}
         found |= endings
         if previous is not None:
@@ -45,7 +48,7 @@ class NameMatcher:
         """``names`` are canonical. A name made only of ``ignored`` words (stop words) is never recognised."""
         self._trie: dict[str, object] = {}
         for name in sorted(names):
-            parts = words(name)
+            parts = _parts(name)
             if not parts or all(part in ignored for part in parts):
                 continue
             node: dict[str, object] = self._trie
@@ -55,7 +58,7 @@ class NameMatcher:
 
     def find(self, text: str) -> set[str]:
         """The names that stand in the text."""
-        parts = words(text)
+        parts = _parts(text)
         ends: set[tuple[str, ...]] = set()
         at = 0
         while at < len(parts):
@@ -83,12 +86,21 @@ class NameMatcher:
 
 
 def _meant(names: Sequence[str], text: str) -> Sequence[str]:
-    """Of names with the same words those that the text spells out; else the first, whatever its punctuation.
-
-    A name in a script without spaces has to stand as it is: its characters, parted, may be other words.
-    """
-    telling = [name for name in names if sum(map(len, words(name))) >= _TELLING and not has_unspaced(name)]
+    """Of names with the same words those that the text spells out; else the first, whatever its punctuation."""
+    telling = [name for name in names if sum(map(len, words(name))) >= _TELLING]
     if len(names) == len(telling) == 1:
         return names
     spelt = " ".join(fold(text).split())
     return [name for name in names if name in spelt] or telling[:1]
+
+
+def _parts(text: str) -> list[str]:
+    """Words, and the gaps between words that could be taken for one."""
+    parts: list[str] = []
+    after_unspaced = False
+    for run, unspaced in runs(fold(text)):
+        if unspaced and after_unspaced:
+            parts.append(_GAP)
+        parts.extend(run if unspaced else (run,))
+        after_unspaced = unspaced
+    return parts

@@ -119,10 +119,13 @@ async def test_what_is_not_the_name_is_not_found(space: Space, text: str, name: 
         ("from York to New York", {"York", "New York"}),
         ("New York and New York City", {"New York", "New York City"}),
         ("in New York Cities", {"New York City"}),
+        ("我在北京大学", {"北京大学"}),
+        ("我在北京 大学很多", {"北京"}),
+        ("我在北京。大学很多", {"北京"}),
     ],
 )
 async def test_the_longest_name_is_found(space: Space, text: str, found: set[str], declared_first: bool) -> None:
-    names = ["New York", "York", "New York City"]
+    names = ["New York", "York", "New York City", "北京", "北京大学"]
     assert await recognised(space, text, *names, declared_first=declared_first) == found
 
 

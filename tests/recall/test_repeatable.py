@@ -17,14 +17,14 @@ any_request = requests(hops=st.integers(0, 5), lexical=True)
 @given(plan=planned_worlds(most=25), asked=any_request)
 @examples(20)
 async def test_the_same_question_has_the_same_answer_and_changes_nothing(
-    shared_services: Services, plan: PlannedWorld, asked: Request
+    services: Services, plan: PlannedWorld, asked: Request
 ) -> None:
-    world = await build(shared_services, plan, exact=False)
+    world = await build(services, plan, exact=False)
     sent = asked.sent(world.space, exact=False, explain=True)
-    before = await every_row(shared_services.database)
+    before = await every_row(services.database)
     first, second = await world.space.ask(**sent), await world.space.ask(**sent)
     assert bytes_of(first) == bytes_of(second)
-    assert await every_row(shared_services.database) == before
+    assert await every_row(services.database) == before
 
 
 def bytes_of(answer: RecallResponse) -> bytes:
