@@ -39,8 +39,8 @@ class Settings(BaseSettings):
     insecure_bind: bool = Field(
         default=False, description="Bind to an address other than loopback although no API keys exist."
     )
-    allowed_hosts: str = Field(
-        default="",
+    allowed_hosts: str | None = Field(
+        default=None,
         description="Host names, separated by commas, that requests may be for beside localhost and loopback "
         "addresses; * allows any.",
     )
