@@ -50,7 +50,7 @@ def create_app(settings: Settings | None = None, *, services: Services | None = 
         lifespan=lifespan,
         middleware=[
             Middleware(RequestContext),
-            Middleware(KnownHosts, allowed=[name.strip() for name in (settings.allowed_hosts or "").split(",")]),
+            Middleware(KnownHosts, allowed=(settings.allowed_hosts or "").split(",")),
             Middleware(BodyLimit, limit=settings.max_body_bytes),
         ],
         exception_handlers=HANDLERS,

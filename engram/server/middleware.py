@@ -72,7 +72,7 @@ class KnownHosts:
 
     def __init__(self, app: ASGIApp, allowed: Collection[str]) -> None:
         self._app = app
-        self._allowed = frozenset(name.casefold() for name in allowed)
+        self._allowed = frozenset(name.strip().casefold() for name in allowed) - {""}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket") and not self._knows(_host(Headers(scope=scope))):
