@@ -117,7 +117,12 @@ class AgentRepository:
             """
             SELECT
                 (SELECT count(*) FROM memories WHERE agent_id = $1 AND status = 'current') AS memories,
-                (SELECT count(*) FROM edges WHERE agent_id = $1 AND invalidated_at IS NULL) AS edges,
+                (
+                    SELECT count(*) FROM edges e
+                    JOIN memories s ON s.agent_id = $1 AND s.id = e.source_id AND s.status <> 'deleted'
+                    JOIN memories t ON t.agent_id = $1 AND t.id = e.target_id AND t.status <> 'deleted'
+                    WHERE e.agent_id = $1 AND e.invalidated_at IS NULL
+                ) AS edges,
                 (SELECT count(*) FROM entities WHERE agent_id = $1) AS entities,
                 (SELECT count(DISTINCT memory_id) FROM pending_projections WHERE agent_id = $1) AS pending_links
             """,

@@ -165,6 +165,17 @@ async def test_an_edge_to_what_does_not_hold_is_not_shown(space: Space) -> None:
     assert await space.edges(one) == []
 
 
+async def test_an_edge_is_counted_while_both_of_its_ends_are_there(space: Space) -> None:
+    one, two, three = await strangers(space, 3)
+    await space.link(one, two, "causal")
+    await space.link(three, two, "causal")
+    assert (await space.stats()).edges == 2
+    await space.forget(one)
+    assert (await space.stats()).edges == 1
+    await space.unlink(three, two, "causal")
+    assert (await space.stats()).edges == 0
+
+
 @pytest.mark.parametrize("page", [1, 2, 3, 7, 200])
 async def test_pages_show_every_edge_once_strongest_first(space: Space, page: int) -> None:
     one, *others = await strangers(space, 12)

@@ -182,6 +182,23 @@ async def test_what_is_owed_is_tried_once_however_many_try(settings: Settings) -
             assert len(follower.made) == len(set(follower.made)) == 30
 
 
+async def test_a_server_makes_up_for_what_is_owed_by_itself_and_outlives_failures(settings: Settings) -> None:
+    async with opened(settings, HashEmbedder()) as services:
+        follower = Follower(services.database, error=ValueError("no luck"))
+        async with opened(settings, HashEmbedder(), more_projections=[follower]) as broken:
+            await (await new_space(broken)).remember("anything")
+            retrying = asyncio.create_task(broken.projector.retry_forever(pause=0.01))
+            await asyncio.sleep(0.05)
+            follower.error = None
+            async with asyncio.timeout(30):
+                while await broken.memories.pending():
+                    await let_time_pass(broken, timedelta(hours=1))
+                    await asyncio.sleep(0.01)
+            assert len(follower.made) == 1
+            assert not retrying.done()
+            retrying.cancel()
+
+
 async def test_no_connection_is_held_while_text_is_embedded(settings: Settings) -> None:
     few = settings.model_copy(update={"pool_size": 5, "pool_timeout": 5.0})
     async with opened(few, MeetingEmbedder(guests=50)) as services:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -13,7 +14,8 @@ from hypothesis import settings as rules
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from engram.memories.repository import Listing
+from engram.agents.schemas import AgentCreate
+from engram.memories.rows import Listing
 from engram.memories.schemas import MemoryBatch, MemoryCreate, MemoryItem
 from engram.problems import InvalidInputProblem, NotFoundProblem
 from engram.services import Services
@@ -195,6 +197,13 @@ async def test_what_ended_before_it_began_is_refused(space: Space) -> None:
     with pytest.raises(InvalidInputProblem, match=r"items\.1\.valid_until"):
         await space.remember_all(["fine", {"content": "over", "valid_until": "2020-01-01"}])
     assert (await space.stats()).memories == 0
+
+
+async def test_agents_created_at_once_under_one_name_are_one(shared_services: Services) -> None:
+    request = AgentCreate(name=f"sought after {uuid4()}", metadata={"k": 1})
+    answers = await asyncio.gather(*(shared_services.agents.create(DEFAULT_SCOPE, request) for _ in range(20)))
+    assert len({agent.id for agent, _ in answers}) == 1
+    assert sum(created for _, created in answers) == 1
 
 
 async def test_an_unknown_agent_is_not_found_and_not_made(shared_services: Services) -> None:

@@ -1,4 +1,4 @@
-"""A recall is bounded: it follows the strongest edges, says when it left some out, and asks the database little."""
+"""A recall is bounded: it follows the strongest edges that may be walked, and says when it left some out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from engram.db.database import driver
 from engram.services import Services
 from engram.settings import Settings
 from tests.fixtures.spaces import Space, ids, new_space
@@ -82,26 +81,3 @@ async def test_edges_to_what_a_filter_hides_do_not_use_up_the_bound(space: Space
     found, truncated = await reached(space, max_hops=1, tags=["seen"], relation_types=["causal"])
     assert found == set(seen)
     assert not truncated
-
-
-async def statements_of(space: Space, **asked: Any) -> int:
-    """How often a recall asks the database, beginning and ending its transaction included."""
-    said: list[Any] = []
-    # Of a pool the connection used last is used next.
-    async with space.services.database.transaction() as connection:
-        driver(connection).add_query_logger(said.append)
-    await space.ask("anything", explain=True, top_k=200, **asked)
-    async with space.services.database.transaction() as connection:
-        driver(connection).remove_query_logger(said.append)
-    return len(said)
-
-
-async def test_the_number_of_statements_does_not_grow_with_the_answer(services: Services) -> None:
-    small, large = await new_space(services), await new_space(services)
-    await small.remember_all({"content": f"{number}", "session_id": "s", "entities": ["Zyra"]} for number in range(2))
-    await large.remember_all({"content": f"{number}", "session_id": "s", "entities": ["Zyra"]} for number in range(300))
-    assert len(await large.hits("anything", top_k=200)) == 200
-    few = await statements_of(small)
-    assert few == await statements_of(large)
-    assert few == await statements_of(large, max_hops=5)
-    assert few <= 8
