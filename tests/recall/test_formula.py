@@ -61,7 +61,7 @@ def assert_ordered(answer: RecallResponse) -> None:
 
 
 @given(plan=planned_worlds(most=25), asked=st.lists(requests(hops=near, lexical=False), min_size=2, max_size=4))
-@examples(100)
+@examples(80)
 async def test_without_words_it_is_the_formula_to_the_letter(
     shared_services: Services, plan: PlannedWorld, asked: list[Request]
 ) -> None:
