@@ -80,10 +80,19 @@ class Cluster:
         # Not left to pg_ctl: it would signal whatever process has the number in the file.
         if not self._postmaster.is_alive():
             return
-        try:
-            self._control("stop", "--mode=fast", timeout=_STOP_SECONDS)
-        except ConfigurationProblem:
-            self._control("stop", "--mode=immediate", timeout=_STOP_SECONDS)
+        problem: ConfigurationProblem | None = None
+        for mode, patience in (("fast", 1.0), ("immediate", 5.0)):
+            try:
+                self._control("stop", f"--mode={mode}", timeout=_STOP_SECONDS)
+            except ConfigurationProblem as error:
+                # It may have been on its way out: what interrupts this process at a terminal interrupts the server.
+                if self._postmaster.is_gone(within=patience):
+                    return
+                problem = error
+            else:
+                return
+        assert problem is not None
+        raise problem
 
     def _initialise(self) -> None:
         if self.data.exists() and any(self.data.iterdir()):

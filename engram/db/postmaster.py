@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
 _KILL_SECONDS = 10.0
+_POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,15 @@ class Postmaster:
             return pid is not None and self._serves(psutil.Process(pid))
         except psutil.NoSuchProcess:
             return False
+
+    def is_gone(self, *, within: float) -> bool:
+        """Whether the server ends by itself in so many seconds."""
+        deadline = time.monotonic() + within
+        while self.is_alive():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_POLL_SECONDS)
+        return True
 
     def clear_remains(self) -> None:
         """Remove what a killed server leaves in the way of a new one. To be called only if none is alive."""
