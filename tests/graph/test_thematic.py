@@ -82,7 +82,8 @@ async def test_below_the_threshold_there_is_no_link(space: Space, cosine: float)
 async def test_a_link_at_the_threshold_would_carry_nothing(space: Space) -> None:
     one = (await space.remember("one", embedding=space.vector(1, 1, 1, 1))).id
     # The cosine of these two is exactly a half, in any precision.
-    await space.remember("other", embedding=space.vector(1, 1, 1, -1))
+    other = await space.remember("other", embedding=space.vector(1, 1, 1, -1))
+    assert other.linked
     assert await space.neighbours(one, "thematic") == {}
 
 
@@ -152,6 +153,21 @@ async def test_a_deleted_memory_is_not_linked(space: Space) -> None:
     assert await space.edges(other) == []
     third = (await space.remember("third", embedding=space.vector(1))).id
     assert await space.neighbours(third, "thematic") == {other: 1.0}
+
+
+@pytest.mark.parametrize("at_once", [1, 30])
+async def test_deleted_memories_take_no_place_among_the_nearest(space: Space, at_once: int) -> None:
+    kept = (await space.remember("kept", embedding=at_angle(space, 0.8))).id
+    gone = ids(
+        await space.remember_all(
+            {"content": f"gone {number}", "embedding": space.vector(1)} for number in range(2 * HANDFUL)
+        )
+    )
+    for id in gone:
+        await space.forget(id)
+    others = [{"content": f"far {place}", "embedding": space.vector(-1, 0, place)} for place in range(at_once - 1)]
+    *_, new = ids(await space.remember_all([*others, {"content": "new", "embedding": space.vector(1)}]))
+    assert set(await space.neighbours(new, "thematic")) == {kept}
 
 
 async def test_a_link_that_was_deleted_stays_so_when_links_are_made_again(space: Space) -> None:

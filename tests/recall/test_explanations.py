@@ -43,6 +43,22 @@ async def test_parts_add_up_and_chains_exist(shared_services: Services, plan: Pl
     check_ranks(answer.results)
 
 
+async def test_runner_up_chains_are_shown(space: Space) -> None:
+    """Two lead to the same memory: the better is the path, the other its alternative."""
+    texts = {"better": space.vector(1), "weaker": space.vector(0, 1), "end": space.vector(0, 0, 1)}
+    better, weaker, end = [(await space.remember(text, embedding=vector)).id for text, vector in texts.items()]
+    await space.link(better, end, "causal")
+    await space.link(weaker, end, "supports", weight=0.5)
+    hit = (await space.hits(embedding=space.vector(0.8, 0.6), lexical=False, explain=True))[end]
+    assert [step.memory_id for step in hit.path] == [better, end]
+    assert hit.explain is not None
+    (alternative,) = hit.explain.alternatives
+    assert [step.memory_id for step in alternative.path] == [weaker, end]
+    assert math.isclose(alternative.score, 0.6 * 0.95 * 0.5 * 0.96, abs_tol=1e-6)
+    # Without being asked, an answer does not explain itself.
+    assert (await space.hits(embedding=space.vector(1)))[end].explain is None
+
+
 def check_numbers(hit: RecallHit, graph_weight: float) -> None:
     assert hit.explain is not None
     scores = [hit.score, hit.vector_score, hit.lexical_score, hit.graph_score]

@@ -7,13 +7,13 @@ import random
 from itertools import pairwise
 from uuid import UUID
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram.recall.ranking import Leg, rank
 from engram.recall.walk import Walk, WalkEdge
 
-NODES = [UUID(int=number) for number in range(1, 7)]
+NODES = [UUID(int=number) for number in range(1, 5)]
 
 # Few values, so that many paths are worth the same.
 shares = st.sampled_from([0.25, 0.5, 1.0])
@@ -25,7 +25,7 @@ edges = st.lists(
         relation_type=st.sampled_from(["causal", "supports"]),
         direction=st.sampled_from(["out", "in"]),
         weight=shares,
-        multiplier=st.sampled_from([0.5, 0.9]),
+        multiplier=st.just(0.5),
     ).filter(lambda edge: edge.source != edge.target),
     max_size=20,
     unique_by=lambda edge: (edge.source, edge.target, edge.relation_type, edge.direction),
@@ -38,6 +38,7 @@ hops = st.integers(0, 5)
 
 
 @given(anchors=anchors, edges=edges, max_hops=hops, seed=st.integers())
+@settings(max_examples=300)
 def test_the_order_of_edges_and_anchors_makes_no_difference(
     anchors: dict[UUID, float], edges: list[WalkEdge], max_hops: int, seed: int
 ) -> None:
