@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+import structlog
+
 from engram.agents.service import AgentService
 from engram.db.database import Database
 from engram.db.embedded import EmbeddedPostgres
@@ -24,6 +26,10 @@ from engram.memories.service import MemoryService
 from engram.memories.texts import MemoryTexts
 from engram.recall.service import RecallService
 from engram.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+WATCH_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,21 @@ async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
         return settings.database_url.get_secret_value()
     postgres = await asyncio.to_thread(EmbeddedPostgres.start, settings.data_dir)
     stack.push_async_callback(asyncio.to_thread, postgres.stop)
+    watch = asyncio.create_task(_keep_alive(postgres))
+    stack.push_async_callback(asyncio.wait, [watch])
+    stack.callback(watch.cancel)
     return postgres.dsn
+
+
+async def _keep_alive(postgres: EmbeddedPostgres) -> None:
+    """Nobody else starts the embedded server again where it dies alone: it is killed for want of memory, say."""
+    while True:
+        await asyncio.sleep(WATCH_SECONDS)
+        try:
+            if await asyncio.to_thread(postgres.revive):
+                log.warning("the embedded Postgres had died and was started again")
+        except Exception as error:
+            log.warning("the embedded Postgres has died and does not start", error=str(error))
 
 
 async def assemble(settings: Settings, database: Database, embedder: Embedder) -> Services:

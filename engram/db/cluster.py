@@ -75,6 +75,9 @@ class Cluster:
         )
         self._programs.run("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", *_at(address), stdin=statement)
 
+    def is_alive(self) -> bool:
+        return self._postmaster.is_alive()
+
     def stop(self) -> None:
         """Stop the server at once, whoever is connected; what was committed stays."""
         # Not left to pg_ctl: it would signal whatever process has the number in the file.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from urllib.parse import quote
@@ -53,14 +54,16 @@ class EmbeddedPostgres:
             data_dir.mkdir(parents=True, exist_ok=True)
             with exclusive(_lock_file(data_dir), timeout=_LOCK_SECONDS):
                 lease = Lease(data_dir / "postgres.users")
+                cluster = Cluster(data_dir / "postgres")
                 try:
-                    cluster = Cluster(data_dir / "postgres")
                     cluster.create()
                     address = cluster.run(settings or {})
                     cluster.create_database(address, _DATABASE)
                     server = cls(data_dir, cluster, address, lease)
                 except BaseException:
-                    lease.release()
+                    if lease.release():
+                        with suppress(ConfigurationProblem):  # what went wrong first is what matters
+                            cluster.stop()
                     raise
         except OSError as error:
             raise ConfigurationProblem(
@@ -68,6 +71,18 @@ class EmbeddedPostgres:
                 f"({error.filename or data_dir}). Make it writable, or choose another with ENGRAM_DATA_DIR."
             ) from error
         return server
+
+    def revive(self) -> bool:
+        """Start the server again if it died while this process used it; whether it had. Blocks until it answers.
+
+        Raises ``ConfigurationProblem`` if it does not start.
+        """
+        with self._stopping:
+            if self._lease is None or self._cluster.is_alive():
+                return False
+            with exclusive(_lock_file(self._data_dir), timeout=_LOCK_SECONDS):
+                self._cluster.run({})
+            return True
 
     def stop(self) -> None:
         """Leave the server; the last to leave stops it. Blocks until it is done. Again does nothing."""

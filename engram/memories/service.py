@@ -40,7 +40,7 @@ from engram.tenants.scope import Scope
 
 _CURSOR: TypeAdapter[tuple[UUID]] = TypeAdapter(tuple[UUID])
 
-PROJECTION_GRACE = timedelta(minutes=5)
+PROJECTION_GRACE = timedelta(minutes=1)
 """How long the request that wrote a memory has to make its links before the retry takes over."""
 
 ATTEMPTS = 3

@@ -77,8 +77,10 @@ async def on_http_exception(request: Request, error: HTTPException) -> Response:
 
 async def on_wrong_method(request: Request, error: HTTPException) -> Response:
     # The framework names the methods of one route; an address has one for each of its methods.
-    methods: set[str] = request.app.state.methods.get(request.scope["route"].path, set())
-    error.headers = {**(error.headers or {}), "Allow": ", ".join(sorted(methods))}
+    route = request.scope.get("route")  # what the framework itself serves, such as the documentation, has none
+    if route is not None:
+        methods: set[str] = request.app.state.methods.get(route.path, set())
+        error.headers = {**(error.headers or {}), "Allow": ", ".join(sorted(methods))}
     return await on_http_exception(request, error)
 
 

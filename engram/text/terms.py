@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import Counter
+from itertools import islice
 
 import Stemmer
 
@@ -17,6 +18,8 @@ from engram.text.words import fold, runs
 
 MAX_TERM_CHARS = 64
 MAX_QUERY_TERMS = 128
+MAX_TERMS = 50_000
+"""Different terms of one text that are indexed: far more than a book has, and a bound on what a text can cost."""
 MAX_FREQUENCY = 32767
 """What the index can hold of one term in one text: BM25 has long ceased to tell more apart."""
 
@@ -33,8 +36,9 @@ class Analyzer:
         self._stop_words = stop_words(language)
 
     def document_terms(self, text: str) -> Counter[str]:
-        """How often each term stands in a text."""
-        return Counter(self._terms(text, single_characters=True))
+        """How often each term stands in a text; of very many the first ``MAX_TERMS``."""
+        counts = Counter(self._terms(text, single_characters=True))
+        return counts if len(counts) <= MAX_TERMS else Counter(dict(islice(counts.items(), MAX_TERMS)))
 
     def query_terms(self, text: str) -> list[str]:
         """Distinct terms of a query in order, at most ``MAX_QUERY_TERMS``."""

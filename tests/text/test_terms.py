@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engram.text.terms import LANGUAGES, MAX_QUERY_TERMS, analyzer_for
+from engram.text.terms import LANGUAGES, MAX_QUERY_TERMS, MAX_TERMS, analyzer_for
 
 english = analyzer_for("english")
 
@@ -116,3 +116,11 @@ def test_very_long_words_are_short_terms_that_stay_apart() -> None:
     assert max(len(one), len(other)) <= 64
     assert found(f"{url}x", f"see {url}x for more")
     assert found(f"{url}x".upper(), f"see {url}x for more")
+
+
+def test_of_very_many_terms_the_first_are_indexed() -> None:
+    text = " ".join(f"word{at}" for at in range(MAX_TERMS + 10))
+    counts = analyzer_for("english").document_terms(text)
+    assert len(counts) == MAX_TERMS
+    assert "word0" in counts
+    assert f"word{MAX_TERMS}" not in counts
