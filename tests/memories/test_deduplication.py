@@ -97,6 +97,7 @@ async def test_how_accents_are_encoded_makes_no_difference(space: Space, one: st
         ({"valid_from": MORNING}, {"valid_from": EVENING}),
         ({"valid_from": MORNING}, {}),
         ({"user_id": "ab", "session_id": "c"}, {"user_id": "a", "session_id": "bc"}),
+        ({"user_id": "a+b", "session_id": "c"}, {"user_id": "a", "session_id": "b+c"}),
     ],
 )
 async def test_the_same_text_in_another_place_or_at_another_time_is_another_memory(
