@@ -17,6 +17,7 @@ from engram.graph.relations import multipliers
 from engram.graph.repository import EdgeRepository
 from engram.graph.schemas import Direction, Edge, EdgeCreate, EdgeDeleted, EdgePage, RelationType
 from engram.memories.predicates import Visibility
+from engram.memories.service import memory_not_found
 from engram.paging import decode_cursor, encode_cursor
 from engram.problems import InvalidInputProblem, NotFoundProblem
 from engram.tenants.scope import Scope
@@ -64,7 +65,7 @@ class GraphService:
             edges = EdgeRepository(connection, scope)
             agent_id = (await edges.agents_of([id])).get(id)
             if agent_id is None:
-                raise _not_found(memory_id)
+                raise memory_not_found(memory_id)
             around = _around(agent_id, relation_types, as_of)
             rows = await edges.of_memory(
                 id,
@@ -118,7 +119,7 @@ class GraphService:
         agents = await EdgeRepository(connection, scope).agents_of([UUID(source_id), UUID(target_id)])
         for id in (source_id, target_id):
             if UUID(id) not in agents:
-                raise _not_found(id)
+                raise memory_not_found(id)
         if agents[UUID(source_id)] != agents[UUID(target_id)]:
             raise InvalidInputProblem.of("target_id", "belongs to another agent than source_id")
         agent_id = agents[UUID(source_id)]
@@ -144,10 +145,6 @@ def _edge(row: dict[str, Any]) -> Edge:
             "decay_multiplier": row["multiplier"],
         }
     )
-
-
-def _not_found(id: str) -> NotFoundProblem:
-    return NotFoundProblem(f"There is no memory {id}.")
 
 
 def _no_edge(source_id: str, target_id: str, relation_type: RelationType) -> str:

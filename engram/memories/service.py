@@ -100,7 +100,7 @@ class MemoryService:
         """A memory. Raises NotFoundProblem for one that was deleted."""
         detail, _ = await self._detail(scope, UUID(id))
         if detail.status is MemoryStatus.deleted:
-            raise _not_found(id)
+            raise memory_not_found(id)
         return detail
 
     async def list(
@@ -137,10 +137,10 @@ class MemoryService:
             memories = MemoryRepository(connection, scope)
             agent_id = await memories.agent_of(memory_id)
             if agent_id is None:
-                raise _not_found(id)
+                raise memory_not_found(id)
             await self._agents.hold(connection, scope, agent_id)
             if not await memories.delete(agent_id, memory_id, datetime.now(UTC)):
-                raise _not_found(id)
+                raise memory_not_found(id)
             await memories.remove_terms(agent_id, memory_id)
             await self._entities.forget(connection, scope, agent_id, memory_id)
         return MemoryDeleted(id=id, status=MemoryStatus.deleted)
@@ -154,7 +154,7 @@ class MemoryService:
         async with self._database.snapshot() as connection:
             row = await MemoryRepository(connection, scope).get(id)
             if row is None:
-                raise _not_found(id)
+                raise memory_not_found(id)
             row["entities"] = await self._entities.of_memory(connection, scope, row["agent_id"], id)
         return MemoryDetail.model_validate(row), row["chunks"]
 
@@ -256,5 +256,5 @@ def _stands(twin: Twin | None, item: MemoryItem, now: datetime) -> bool:
     return item.valid_until is not None and item.valid_until <= now
 
 
-def _not_found(id: object) -> NotFoundProblem:
+def memory_not_found(id: object) -> NotFoundProblem:
     return NotFoundProblem(f"There is no memory {id}.")

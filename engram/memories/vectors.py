@@ -11,7 +11,7 @@ MAX_VECTOR_DIMENSION = 2000
 MAX_HALFVEC_DIMENSION = 4000
 
 EXACT_SEARCH_LIMIT = 10_000
-"""An agent with at most this many memories is scanned: complete, and faster than an index with a filter."""
+"""An agent with at most this many memories is scanned: that is complete, and its cost is bounded."""
 
 
 @dataclass(frozen=True, slots=True)
