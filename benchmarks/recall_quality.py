@@ -25,11 +25,12 @@ from typing import Any
 from engram.agents.schemas import AgentCreate
 from engram.logs import configure_logging
 from engram.memories.schemas import MemoryBatch
-from engram.recall import repository
 from engram.recall.schemas import RecallRequest
+from engram.recall.tuning import RecallTuning
 from engram.services import Services, open_services
 from engram.settings import Settings
 from engram.tenants.scope import DEFAULT_SCOPE
+from engram.tuning import Tuning
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "vector": {"graph_weight": 0.0, "max_hops": 0, "lexical": False},
@@ -117,13 +118,13 @@ async def ask(services: Services, folder: Path, agents: dict[str, str], variant:
 
 
 async def measure(
-    folders: Sequence[Path], titles: bool | None, variants: Sequence[str], threshold: float | None
+    folders: Sequence[Path], titles: bool | None, variants: Sequence[str], threshold: float | None, tuning: Tuning
 ) -> dict[str, Any]:
     report: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as scratch:
         settings = Settings(data_dir=Path(scratch) / "data", database_url=None, thematic_threshold=threshold)
         configure_logging(settings)
-        async with open_services(settings) as services:
+        async with open_services(settings, tuning=tuning) as services:
             for folder in folders:
                 agents, loaded = await load(services, folder, titles=titles)
                 report[folder.name] = {
@@ -158,14 +159,14 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--titles", action=argparse.BooleanOptionalAction, default=None)
     parser.add_argument("--variants", default=",".join(VARIANTS), help=f"of {', '.join(VARIANTS)}")
-    parser.add_argument("--fan-out", type=int, default=repository.FAN_OUT, help="edges followed from one memory")
-    parser.add_argument("--frontier", type=int, default=repository.FRONTIER, help="memories each hop goes on from")
+    parser.add_argument("--fan-out", type=int, default=RecallTuning().fan_out, help="edges followed from one memory")
+    parser.add_argument("--frontier", type=int, default=RecallTuning().frontier, help="memories each hop goes on from")
     parser.add_argument("--thematic-threshold", type=float, help="cosine above which memories are linked")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON on stdout")
     options = parser.parse_args()
-    repository.FAN_OUT, repository.FRONTIER = options.fan_out, options.frontier
+    tuning = Tuning(recall=RecallTuning(fan_out=options.fan_out, frontier=options.frontier))
     report = asyncio.run(
-        measure(options.folders, options.titles, options.variants.split(","), options.thematic_threshold)
+        measure(options.folders, options.titles, options.variants.split(","), options.thematic_threshold, tuning)
     )
     if options.json:
         print(json.dumps(report, indent=2))

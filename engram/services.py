@@ -26,6 +26,7 @@ from engram.memories.service import MemoryService
 from engram.memories.texts import MemoryTexts
 from engram.recall.service import RecallService
 from engram.settings import Settings
+from engram.tuning import Tuning
 
 log = structlog.get_logger(__name__)
 
@@ -45,7 +46,7 @@ class Services:
 
 
 @asynccontextmanager
-async def open_services(settings: Settings) -> AsyncIterator[Services]:
+async def open_services(settings: Settings, *, tuning: Tuning | None = None) -> AsyncIterator[Services]:
     """Start what is configured: the database (embedded where no URL is given), its migrations, the embedder.
 
     Raises ConfigurationProblem where the server cannot run as configured, UnavailableProblem where the database does
@@ -61,7 +62,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         # English plurals take a library that loads for over a second: not in somebody's first write.
         warming = asyncio.create_task(asyncio.to_thread(singular, "plurals"))
         stack.push_async_callback(asyncio.wait, [warming])
-        yield await assemble(settings, database, embedder)
+        yield await assemble(settings, database, embedder, tuning=tuning)
 
 
 async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
@@ -86,19 +87,27 @@ async def _keep_alive(postgres: EmbeddedPostgres) -> None:
             log.warning("the embedded Postgres has died and does not start", error=str(error))
 
 
-async def assemble(settings: Settings, database: Database, embedder: Embedder) -> Services:
+async def assemble(
+    settings: Settings, database: Database, embedder: Embedder, *, tuning: Tuning | None = None
+) -> Services:
     """The services over a migrated database and an embedder, which stay the caller's to close.
+
+    ``tuning`` is the product's own where none is given.
 
     Raises ConfigurationProblem where the database holds memories embedded by another model.
     """
+    tuning = tuning or Tuning()
     model = embedder.model
+    threshold = tuning.graph.thematic_threshold
+    if threshold is None:
+        threshold = model.thematic_threshold
     index = await register_model(database, model)
     agents = AgentService(database)
     projector = Projector(
         database,
         [
             EntityProjection(database, agents, MemoryTexts(), enabled=settings.entity_recognition != "off"),
-            ThematicProjection(database, agents, index, model.thematic_threshold),
+            ThematicProjection(database, agents, index, threshold, tuning.graph.thematic_degree),
         ],
     )
     return Services(
@@ -116,6 +125,6 @@ async def assemble(settings: Settings, database: Database, embedder: Embedder) -
             projector,
             propose_names=settings.entity_recognition == "rules",
         ),
-        graph=GraphService(database, agents),
-        recall=RecallService(database, embedder, index),
+        graph=GraphService(database, agents, tuning.graph),
+        recall=RecallService(database, embedder, index, tuning),
     )

@@ -15,7 +15,7 @@ from datetime import datetime
 from uuid import UUID
 
 from engram.db.parameters import Parameters
-from engram.graph.relations import HUB_SIZE, TEMPORAL_WEIGHT
+from engram.graph.tuning import GraphTuning
 from engram.memories.predicates import Visibility
 
 MAX_PROBES = 1000
@@ -39,6 +39,7 @@ class Neighbourhood:
     visibility: Visibility
     multipliers: dict[str, float]
     fan_out: int
+    tuning: GraphTuning
     p: Parameters = field(default_factory=Parameters)
 
     def sql(self, frontier: str) -> str:
@@ -114,7 +115,7 @@ class Neighbourhood:
         compare, order, direction = (">", "", "out") if later else ("<", " DESC", "in")
         return f"""
             SELECT f.id AS source_id, f.score AS source_score, neighbour.id AS target_id, 'temporal' AS relation_type,
-                '{direction}' AS direction, {p(TEMPORAL_WEIGHT, "float8")} AS weight,
+                '{direction}' AS direction, {p(self.tuning.temporal_weight, "float8")} AS weight,
                 {self._multiplier("temporal")} AS multiplier, 'temporal' AS origin, {_NO_DETAILS}
             FROM {frontier} f
             CROSS JOIN LATERAL (
@@ -136,8 +137,9 @@ class Neighbourhood:
     def _entities(self, frontier: str) -> str:
         p = self.p
         agent = p(self.agent_id, "uuid")
-        fan_out, hub = p(self.fan_out, "int"), p(HUB_SIZE, "int")
-        # Counting a name's memories stops past HUB_SIZE; of a hub only the subjects are read, through their own index.
+        mentioned = "1 / (1 + ln(entity.size::float8))" if self.tuning.specificity else "1"
+        fan_out, hub = p(self.fan_out, "int"), p(self.tuning.hub_size, "int")
+        # Counting a name's memories stops past a hub's size; of a hub only the subjects are read, by their own index.
         return f"""
             SELECT link.source_id, link.source_score, link.target_id, 'entity_link' AS relation_type,
                 'both' AS direction, link.weight, {self._multiplier("entity_link")} AS multiplier, 'entity' AS origin,
@@ -149,7 +151,7 @@ class Neighbourhood:
                 FROM (
                     SELECT DISTINCT ON (f.id, other.memory_id)
                         f.id AS source_id, f.score AS source_score, other.memory_id AS target_id, named.entity_id,
-                        CASE WHEN other.is_subject THEN 1 ELSE 1 / (1 + ln(entity.size::float8)) END AS weight
+                        CASE WHEN other.is_subject THEN 1 ELSE {mentioned} END::float8 AS weight
                     FROM {frontier} f
                     CROSS JOIN LATERAL (
                         SELECT a.entity_id FROM mentions a WHERE a.agent_id = {agent} AND a.memory_id = f.id

@@ -12,7 +12,7 @@ from engram.agents.service import AgentService
 from engram.db.database import Database
 from engram.graph.repository import EdgeRepository, NewEdge
 from engram.graph.schemas import RelationType
-from engram.graph.thematic import DEGREE, nearest, weight
+from engram.graph.thematic import nearest, weight
 from engram.memories.projections import Settle
 from engram.memories.vectors import VectorIndex
 from engram.tenants.scope import Scope
@@ -29,11 +29,14 @@ class ThematicProjection:
 
     name = "thematic"
 
-    def __init__(self, database: Database, agents: AgentService, index: VectorIndex, threshold: float) -> None:
+    def __init__(
+        self, database: Database, agents: AgentService, index: VectorIndex, threshold: float, degree: int
+    ) -> None:
         self._database = database
         self._agents = agents
         self._index = index
         self._threshold = threshold
+        self._degree = degree
 
     async def project(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], settle: Settle) -> None:
         async with self._database.snapshot() as connection:
@@ -44,7 +47,7 @@ class ThematicProjection:
                 ids, vectors = await edges.vectors(agent_id, self._index)
             else:
                 pairs = await edges.nearest(
-                    agent_id, memory_ids, self._index, DEGREE, indexed=self._index.serves(counts.memories)
+                    agent_id, memory_ids, self._index, self._degree, indexed=self._index.serves(counts.memories)
                 )
         if by_matrix:
             pairs = await asyncio.to_thread(self._from_matrix, ids, vectors, set(memory_ids))
@@ -64,5 +67,5 @@ class ThematicProjection:
         if not ids:
             return []
         rows = np.array([place for place, id in enumerate(ids) if id in new], dtype=np.intp)
-        found = nearest(np.stack(vectors), rows, self._threshold)
+        found = nearest(np.stack(vectors), rows, self._threshold, self._degree)
         return [(ids[source], ids[target], similarity) for source, target, similarity in found]

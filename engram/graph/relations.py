@@ -23,12 +23,6 @@ MULTIPLIERS: Mapping[RelationType, float] = MappingProxyType(
 
 UNDIRECTED = frozenset({RelationType.thematic, RelationType.contradicts, RelationType.entity_link})
 
-TEMPORAL_WEIGHT = 0.8
-"""Weight of the link between neighbours in a session."""
-
-HUB_SIZE = 50
-"""An entity named by more memories is a hub: it leads only toward the memories about it."""
-
 
 def multipliers(relation_types: Collection[RelationType] | None = None) -> dict[str, float]:
     """Multipliers by name, of all relations or of these."""

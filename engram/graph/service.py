@@ -16,6 +16,7 @@ from engram.graph.neighbours import Neighbourhood
 from engram.graph.relations import multipliers
 from engram.graph.repository import EdgeRepository
 from engram.graph.schemas import Direction, Edge, EdgeCreate, EdgeDeleted, EdgePage, RelationType
+from engram.graph.tuning import GraphTuning
 from engram.memories.predicates import Visibility
 from engram.memories.service import memory_not_found
 from engram.paging import decode_cursor, encode_cursor
@@ -36,9 +37,10 @@ _DIRECTIONS = {
 
 
 class GraphService:
-    def __init__(self, database: Database, agents: AgentService) -> None:
+    def __init__(self, database: Database, agents: AgentService, tuning: GraphTuning) -> None:
         self._database = database
         self._agents = agents
+        self._tuning = tuning
 
     async def get_edges(
         self,
@@ -66,7 +68,7 @@ class GraphService:
             agent_id = (await edges.agents_of([id])).get(id)
             if agent_id is None:
                 raise memory_not_found(memory_id)
-            around = _around(agent_id, relation_types, as_of)
+            around = self._around(agent_id, relation_types, as_of)
             rows = await edges.of_memory(
                 id,
                 around,
@@ -126,14 +128,16 @@ class GraphService:
         await self._agents.hold(connection, scope, agent_id)
         return agent_id
 
-
-def _around(agent_id: UUID, relation_types: list[RelationType] | None, as_of: datetime | None) -> Neighbourhood:
-    return Neighbourhood(
-        agent_id=agent_id,
-        visibility=Visibility(now=datetime.now(UTC), as_of=as_of),
-        multipliers=multipliers(relation_types),
-        fan_out=MAX_EDGES,
-    )
+    def _around(
+        self, agent_id: UUID, relation_types: list[RelationType] | None, as_of: datetime | None
+    ) -> Neighbourhood:
+        return Neighbourhood(
+            agent_id=agent_id,
+            visibility=Visibility(now=datetime.now(UTC), as_of=as_of),
+            multipliers=multipliers(relation_types),
+            fan_out=MAX_EDGES,
+            tuning=self._tuning,
+        )
 
 
 def _edge(row: dict[str, Any]) -> Edge:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-DEGREE = 5
-"""Nearest neighbours a memory is linked to when it arrives."""
-
 _BLOCK_ROWS = 256
 
 
@@ -17,9 +14,10 @@ def weight(similarity: float, threshold: float) -> float:
 
 
 def nearest(
-    vectors: NDArray[np.float32], new: NDArray[np.intp], threshold: float, degree: int = DEGREE
+    vectors: NDArray[np.float32], new: NDArray[np.intp], threshold: float, degree: int
 ) -> list[tuple[int, int, float]]:
-    """Pairs ``(new, neighbour, cosine)``, by position in ``vectors``: for each new one its nearest above the threshold.
+    """Pairs ``(new, neighbour, cosine)``, by position in ``vectors``: for each new one its ``degree`` nearest above the
+    threshold.
 
     ``vectors`` has shape (n, dimension) and rows of length 1, or of zeros, which are near nothing. Of equally near
     ones those that stand first are taken.

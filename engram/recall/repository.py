@@ -22,16 +22,7 @@ from engram.memories.vectors import SEARCH_SETTINGS, VectorIndex
 from engram.recall import statements
 from engram.recall.walk import WalkEdge
 from engram.tenants.scope import Scope
-
-POOL_FLOOR = 50
-"""Each arm offers at least this many candidates, and always twice ``top_k``."""
-
-FAN_OUT = 24
-"""Edges a walk follows from one memory, strongest first."""
-
-FRONTIER = 64
-"""Memories a walk goes on from at each hop, best first. With 24 and 64 LoCoMo, HotpotQA and MuSiQue give what they
-give with 50 and 200, to the third decimal of recall@5 and recall@10."""
+from engram.tuning import Tuning
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +69,14 @@ class Question:
     visibility: Visibility
     multipliers: dict[str, float]
 
-    def neighbourhood(self) -> Neighbourhood:
-        return Neighbourhood(
-            agent_id=self.agent_id,
-            visibility=self.visibility,
-            multipliers=self.multipliers,
-            fan_out=FAN_OUT + 1,
-            p=Parameters(),
-        )
-
 
 class RecallRepository:
-    def __init__(self, connection: AsyncConnection, scope: Scope, index: VectorIndex) -> None:
+    def __init__(self, connection: AsyncConnection, scope: Scope, index: VectorIndex, tuning: Tuning) -> None:
         self._driver = driver(connection)
         self._tenant_id = scope.tenant_id
         self._index = index
+        self._tuning = tuning.recall
+        self._graph = tuning.graph
 
     async def agent(self, agent_id: UUID) -> AskedAgent | None:
         """What a recall needs to know of its agent, and HNSW set to answer in full, in one statement."""
@@ -112,16 +96,17 @@ class RecallRepository:
         return AskedAgent(row["language"], row["memories"], row["terms"]) if row else None
 
     async def arms(self, question: Question, agent: AskedAgent, top_k: int) -> Found:
-        around = question.neighbourhood()
+        around = self._around(question)
         statement = statements.arms(
             question.visibility,
             self._index,
             around,
+            self._tuning,
             vector=question.vector,
             terms=question.terms,
             memories=agent.memories,
             average_length=agent.average_length,
-            pool=max(POOL_FLOOR, 2 * top_k),
+            pool=max(self._tuning.pool_floor, 2 * top_k),
             indexed=self._index.serves(agent.memories),
         )
         rows = await self._driver.fetch(statement, *around.p.values)
@@ -140,15 +125,15 @@ class RecallRepository:
         max_hops: int,
         hop_penalty: float,
     ) -> Walked:
-        around = question.neighbourhood()
+        around = self._around(question)
         ids = sorted(anchors)
         statement = statements.walk(
             around,
+            self._tuning,
             anchors=list(ids),
             scores=[anchors[id] for id in ids],
             max_hops=max_hops,
             keep=1 - hop_penalty,
-            frontier=FRONTIER,
             vector=question.vector,
             terms=list(idfs),
             idfs=list(idfs.values()),
@@ -186,6 +171,17 @@ class RecallRepository:
         )
         names = (rows[0]["entity_names"] or {}) if rows else {}
         return {row["id"]: dict(row) for row in rows}, names
+
+    def _around(self, question: Question) -> Neighbourhood:
+        return Neighbourhood(
+            agent_id=question.agent_id,
+            visibility=question.visibility,
+            multipliers=question.multipliers,
+            # One more than is followed tells whether there were more.
+            fan_out=self._tuning.fan_out + 1,
+            tuning=self._graph,
+            p=Parameters(),
+        )
 
 
 def _columns(row: Any, *names: str) -> Any:

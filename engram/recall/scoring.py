@@ -8,11 +8,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-BM25_K1 = 1.2
-BM25_B = 0.75
-"""Okapi BM25 as in Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009); idf is
-``ln(1 + (n - df + 0.5) / (df + 0.5))``, which is never negative."""
-
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -43,5 +38,5 @@ def blend(vector: float, graph: float, graph_weight: float) -> Parts:
 
 
 def idf(memories: int, df: int) -> float:
-    """Inverse document frequency of a term that stands in ``df`` of ``memories``."""
+    """Inverse document frequency of a term that stands in ``df`` of ``memories``; as defined here, never negative."""
     return math.log(1 + (max(memories, df) - df + 0.5) / (df + 0.5))

@@ -26,18 +26,17 @@ from engram.recall.scoring import idf
 from engram.recall.walk import Walk
 from engram.tenants.scope import Scope
 from engram.text.terms import analyzer_for
-
-ANCHORS = 20
-"""Anchors that each leg, vector and words, gives to the walk."""
+from engram.tuning import Tuning
 
 _NOTHING = Walked([], [], truncated=False)
 
 
 class RecallService:
-    def __init__(self, database: Database, embedder: Embedder, index: VectorIndex) -> None:
+    def __init__(self, database: Database, embedder: Embedder, index: VectorIndex, tuning: Tuning) -> None:
         self._database = database
         self._embedder = embedder
         self._index = index
+        self._tuning = tuning
 
     async def recall(self, scope: Scope, request: RecallRequest) -> RecallResponse:
         """The memories that answer a query, best first.
@@ -48,7 +47,7 @@ class RecallService:
         started = time.perf_counter()
         vector = await self._vector(request)
         async with self._database.snapshot() as connection:
-            recalls = RecallRepository(connection, scope, self._index)
+            recalls = RecallRepository(connection, scope, self._index, self._tuning)
             agent = await recalls.agent(UUID(request.agent_id))
             if agent is None:
                 raise agent_not_found(request.agent_id)
@@ -56,7 +55,7 @@ class RecallService:
             found = await recalls.arms(question, agent, request.top_k)
             best = max((candidate.bm25 for candidate in found.candidates), default=0.0)
             legs = ranking.legs(_rows(found), best)
-            anchors = ranking.anchors(legs, ANCHORS, lexical=request.lexical)
+            anchors = ranking.anchors(legs, self._tuning.recall.anchors, lexical=request.lexical)
             walked = await self._walk(recalls, request, question, agent, found, anchors)
             legs = ranking.legs(_rows(walked), best) | legs
             answer = _ranked(request, legs, walked, anchors)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.graph.neighbours import Neighbourhood
 from engram.memories.predicates import Visibility
 from engram.memories.vectors import VectorIndex
-from engram.recall.scoring import BM25_B, BM25_K1
+from engram.recall.tuning import RecallTuning
 
 # Sums of fractions depend on the order of rows, and so on the plan; sums of integers do not: a recall is repeatable.
 FIXED_POINT = 1_000_000_000
@@ -18,10 +18,10 @@ MAX_COUNTED = 50_000
 """Counting the memories in which a term stands ends here."""
 
 
-def _words(id: str, asked: str, agent: str, average: str) -> str:
+def _words(id: str, asked: str, agent: str, average: str, tuning: RecallTuning) -> str:
     """BM25 (times ``FIXED_POINT``) and the terms of one memory, probed in the index; ``asked (term, idf)``."""
     return f"""
-        SELECT coalesce(sum({_bm25("asked.idf", average)}), 0)::float8 AS bm25,
+        SELECT coalesce(sum({_bm25("asked.idf", average, tuning)}), 0)::float8 AS bm25,
             coalesce(string_agg(t.term, ' ' ORDER BY t.term), '') AS terms
         FROM {asked}
         CROSS JOIN LATERAL (
@@ -31,11 +31,12 @@ def _words(id: str, asked: str, agent: str, average: str) -> str:
     """
 
 
-def _bm25(idf: str, average: str) -> str:
+def _bm25(idf: str, average: str, tuning: RecallTuning) -> str:
     """One term's share, of a posting ``t``."""
+    k1, b = tuning.bm25_k1, tuning.bm25_b
     return (
-        f"({FIXED_POINT} * {idf} * t.frequency * {BM25_K1 + 1}"
-        f" / (t.frequency + {BM25_K1} * ({1 - BM25_B} + {BM25_B} * t.length / {average})))::bigint"
+        f"({FIXED_POINT} * {idf} * t.frequency * {k1 + 1}"
+        f" / (t.frequency + {k1} * ({1 - b} + {b} * t.length / {average})))::bigint"
     )
 
 
@@ -43,6 +44,7 @@ def arms(
     visibility: Visibility,
     index: VectorIndex,
     neighbourhood: Neighbourhood,
+    tuning: RecallTuning,
     *,
     vector: object,
     terms: list[str],
@@ -79,7 +81,7 @@ def arms(
             FROM counted WHERE df > 0
         ),
         matches AS MATERIALIZED (
-            SELECT t.memory_id AS id, sum({_bm25("asked.idf", average)}) AS bm25
+            SELECT t.memory_id AS id, sum({_bm25("asked.idf", average, tuning)}) AS bm25
             FROM asked
             CROSS JOIN LATERAL (
                 SELECT t.memory_id, t.frequency, t.length FROM memory_terms t
@@ -110,7 +112,7 @@ def arms(
             SELECT 1 - (m.embedding <=> {query}) AS similarity
             FROM memories m WHERE m.agent_id = {agent} AND m.id = candidate.id LIMIT 1
         ) AS memory
-        CROSS JOIN LATERAL ({_words("candidate.id", "asked", agent, average)}) AS words
+        CROSS JOIN LATERAL ({_words("candidate.id", "asked", agent, average, tuning)}) AS words
     """
 
 
@@ -129,12 +131,12 @@ def _indexed(visible: str, index: VectorIndex, query: str, limit: str) -> str:
 
 def walk(
     neighbourhood: Neighbourhood,
+    tuning: RecallTuning,
     *,
     anchors: list[object],
     scores: list[float],
     max_hops: int,
     keep: float,
-    frontier: int,
     vector: object,
     terms: list[str],
     idfs: list[float],
@@ -142,13 +144,13 @@ def walk(
 ) -> str:
     """Edges within ``max_hops`` of the anchors and the nodes they lead to, as one row of arrays.
 
-    Each hop reads at most ``fan_out - 1`` edges a node and goes on from the ``frontier`` best nodes it reached. One
+    Each hop reads at most ``fan_out - 1`` edges a node and goes on from the ``tuning.frontier`` best it reached. One
     statement whatever the number of nodes.
     """
     p = neighbourhood.p
     agent = p(neighbourhood.agent_id, "uuid")
     cap = p(neighbourhood.fan_out - 1, "int")
-    width = p(frontier, "int")
+    width = p(tuning.frontier, "int")
     ctes = [
         f"frontier0 AS MATERIALIZED (SELECT * FROM unnest({p(anchors, 'uuid[]')}, {p(scores, 'float8[]')})"
         f" AS anchor (id, score))"
@@ -194,7 +196,7 @@ def walk(
                 SELECT 1 - (m.embedding <=> {p(vector, "vector")}) AS similarity
                 FROM memories m WHERE m.agent_id = {agent} AND m.id = n.id LIMIT 1
             ) AS memory
-            CROSS JOIN LATERAL ({_words("n.id", asked, agent, p(average_length, "float8"))}) AS words
+            CROSS JOIN LATERAL ({_words("n.id", asked, agent, p(average_length, "float8"), tuning)}) AS words
         )
         SELECT e.*, n.*, ({cut}) AS truncated
         FROM (

@@ -7,7 +7,9 @@ from typing import Any
 import asyncpg
 import pytest
 
-from engram.recall import repository, statements
+from engram.recall import statements
+from engram.recall.tuning import RecallTuning
+from engram.tuning import Tuning
 from tests.fixtures.spaces import Space
 
 
@@ -62,15 +64,15 @@ async def test_a_query_of_common_words_alone_is_still_answered(space: Space) -> 
     assert all(hit.lexical_score > 0 for hit in found.values())
 
 
-async def test_a_cap_that_bites_is_said(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_cap_that_bites_is_said(space: Space) -> None:
     centre = await space.remember("centre", embedding=space.vector(1))
     for at in range(4):
         leaf = await space.remember(f"leaf {at}", embedding=space.vector(*[0] * (at + 1), 1))
         await space.link(centre.id, leaf.id, "causal", weight=0.2 * (at + 1))
     query: dict[str, Any] = {"embedding": space.vector(1), "lexical": False, "graph_weight": 1}
     assert not (await space.ask(**query)).truncated
-    monkeypatch.setattr(repository, "FAN_OUT", 2)
-    cut = await space.ask(**query)
+    tuned = await space.tuned(Tuning(recall=RecallTuning(fan_out=2)))
+    cut = await tuned.ask(**query)
     assert cut.truncated
     # The strongest edges are the ones followed.
     assert [hit.content for hit in cut.results[:2]] == ["leaf 3", "leaf 2"]
