@@ -13,6 +13,8 @@ import platformdirs
 from pydantic import AliasChoices, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from engram.tuning import EntityRecognition
+
 
 def _either(name: str) -> AliasChoices:
     return AliasChoices(f"ENGRAM_{name}", name)
@@ -69,7 +71,7 @@ class Settings(BaseSettings):
     )
 
     # Graph
-    entity_recognition: Literal["off", "known", "rules"] = Field(
+    entity_recognition: EntityRecognition = Field(
         default="known",
         description="off: only what writers declare; known: declared names, wherever they stand; "
         "rules: runs of capitalised words are names too.",

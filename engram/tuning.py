@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from engram.graph.tuning import GraphTuning
 from engram.recall.tuning import RecallTuning
+
+EntityRecognition = Literal["off", "known", "rules"]
+"""How names are found in texts; see the setting of that name."""
+
+WRITE_TIME = frozenset({"thematic_degree", "thematic_threshold"})
+"""Fields that decide what is stored when a memory arrives. The others act when something is asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from engram.cli.demo.command import demo
 from engram.cli.doctor.command import doctor
 from engram.cli.edges import edges
 from engram.cli.errors import FAILED, INTERRUPTED, complaint
+from engram.cli.evaluation.command import evaluate
 from engram.cli.importing.command import import_file
 from engram.cli.logs import debugging
 from engram.cli.migrate import migrate
@@ -35,6 +36,7 @@ app = typer.Typer(
 _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
     "Server": {"serve": serve, "migrate": migrate, "doctor": doctor, "demo": demo},
     "Memories": {"remember": remember, "recall": recall, "edges": edges, "import": import_file},
+    "Quality": {"eval": evaluate},
 }
 for panel, commands in _COMMANDS.items():
     for name, command in commands.items():

@@ -9,14 +9,15 @@ import sys
 from pathlib import Path
 
 from engram.cli.demo.show import show_end, show_finding, show_stage
-from engram.cli.demo.stage import Stage, open_stage, scratch_folder
+from engram.cli.demo.stage import Stage, open_stage
 from engram.cli.demo.story import QUESTIONS, Finding, Timing, ask, measure, report
 from engram.cli.output import answers, messages, write_json
+from engram.cli.scratch import scratch_folder
 
 
 def perform(*, as_json: bool) -> None:
     """Start, load, ask, and show on stdout what came of it."""
-    with scratch_folder() as folder:
+    with scratch_folder("engram-demo-") as folder:
         stage, findings, timing = asyncio.run(_play(folder))
     if as_json:
         write_json(report(stage, findings, timing))

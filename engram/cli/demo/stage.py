@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
-import shutil
-import signal
-import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -55,25 +51,6 @@ class Stage:
     links: dict[str, int]
     starting_seconds: float
     loading_seconds: float
-
-
-@contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """A folder that is gone when the demo ends, however it ends, but for ``kill -9``.
-
-    Whoever is interrupted while Postgres starts leaves stopping it to the end of the interpreter. What is registered
-    there first runs last: the folder goes after the server in it.
-    """
-    folder = tempfile.mkdtemp(prefix="engram-demo-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    before = {number: signal.signal(number, _leave) for number in (signal.SIGTERM, signal.SIGHUP)}
-    yield Path(folder)
-    for number, handler in before.items():
-        signal.signal(number, handler)
-
-
-def _leave(number: int, _frame: object) -> None:
-    raise SystemExit(128 + number)
 
 
 @asynccontextmanager

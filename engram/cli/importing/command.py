@@ -9,11 +9,11 @@ import typer
 from engram.cli.errors import CommandError
 from engram.cli.importing.entries import Defaults
 from engram.cli.importing.formats import Format, Reader, reader_for
-from engram.cli.importing.progress import progress_bar
 from engram.cli.importing.source import Source, open_source
 from engram.cli.importing.writing import Checked, Refused, Written, check, write
 from engram.cli.options import DEFAULT_AGENT, AgentOption, JsonOption, TagsOption, UrlOption
 from engram.cli.output import answers, write_error, write_json
+from engram.cli.progress import progress_bar
 from engram.cli.remote import connected
 from engram.cli.text import counted, one_line
 from engram.client import EngramError

@@ -1,0 +1,1 @@
+"""Measuring what recall finds on sets of questions whose answers are known."""

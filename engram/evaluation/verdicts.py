@@ -1,0 +1,30 @@
+"""Each variant of a run against the baselines it should beat, question by question. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engram.evaluation.metrics import Measured
+from engram.evaluation.significance import Difference, difference
+
+BASELINES = ("vector+lexical", "vector")
+
+Verdicts = dict[str, dict[str, Difference]]
+"""Differences by baseline and metric."""
+
+
+def verdicts(measured: Mapping[str, Measured]) -> dict[str, Verdicts]:
+    """For each variant, by name, its differences from the baselines that were measured too."""
+    return {
+        name: {
+            baseline: differences(one, measured[baseline])
+            for baseline in BASELINES
+            if baseline in measured and baseline != name
+        }
+        for name, one in measured.items()
+    }
+
+
+def differences(of: Measured, against: Measured) -> dict[str, Difference]:
+    """How much better ``of`` is, by metric; both have the same questions and metrics in the same order."""
+    return {name: difference(of.of(name), against.of(name)) for name in of.metrics}
