@@ -17,6 +17,8 @@ from engram.evaluation.intervals import RANDOM_STATE, intervals
 
 RESAMPLES = 9_999
 _BATCH = 500
+_ROUNDING = 1e-9
+"""Differences below come from adding up floats in another order."""
 
 
 class Verdict(StrEnum):
@@ -37,9 +39,9 @@ class Difference(BaseModel):
     @property
     def verdict(self) -> Verdict:
         """``better`` or ``worse`` where the confidence interval leaves no difference out."""
-        if self.low is not None and self.low > 0:
+        if self.low is not None and self.low > _ROUNDING:
             return Verdict.better
-        if self.high is not None and self.high < 0:
+        if self.high is not None and self.high < -_ROUNDING:
             return Verdict.worse
         return Verdict.as_good
 
@@ -54,7 +56,7 @@ def difference(of: NDArray[np.float64], against: NDArray[np.float64]) -> Differe
 
 def _p_value(differences: NDArray[np.float64]) -> float:
     # A question on which both are alike has no sign to be flipped.
-    told = differences[differences != 0]
+    told = differences[np.abs(differences) > _ROUNDING]
     if len(told) < 2:
         return 1.0
     result = permutation_test(
