@@ -20,6 +20,11 @@ _LIBRARIES = (
 )  # fmt: skip
 """What takes part in answering: a new version may answer otherwise."""
 
+_JUDGING = frozenset(
+    ["metrics", "intervals", "significance", "figures", "verdicts", "runs", "reporting", "comparison", "saving", "plot"]
+)
+"""Modules of the evaluation that judge answers, and have no part in them."""
+
 _EMBEDDING = ("provider", "model", "base_url", "dimension", "query_prefix", "passage_prefix")
 
 
@@ -32,7 +37,7 @@ def digest(value: Mapping[str, Any]) -> str:
 def source_fingerprint() -> str:
     """Of all of Engram's code that takes part in an answer, its migrations, and the libraries it stands on."""
     migrations = Path(alembic_config().get_main_option("script_location") or "")
-    code = [path for path in _PACKAGE.rglob("*.py") if path.relative_to(_PACKAGE).parts[0] not in ("cli", "_alembic")]
+    code = [path for path in _PACKAGE.rglob("*.py") if _answers(path.relative_to(_PACKAGE))]
     libraries = ",".join(f"{name}={_version(name)}" for name in _LIBRARIES)
     return _of_files(code, _PACKAGE, _of_files(migrations.rglob("*.py"), migrations, libraries))
 
@@ -47,6 +52,12 @@ def embedder_identity(settings: Settings) -> dict[str, Any]:
         identity["files"] = [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files]
     package = _PACKAGE / "embeddings"
     return identity | {"code": _of_files(package.rglob("*.py"), package, _version("wordllama"))}
+
+
+def _answers(module: Path) -> bool:
+    if module.parts[0] == "evaluation":
+        return module.stem not in _JUDGING
+    return module.parts[0] not in ("cli", "_alembic")
 
 
 def _of_files(paths: Iterable[Path], folder: Path, also: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from rich import box
 from rich.console import Console
@@ -34,20 +35,23 @@ def show_run(console: Console, run: Run) -> None:
 
 
 def show_comparisons(console: Console, comparisons: Sequence[Comparison]) -> None:
-    table = _table("Set, variant", "metric", "before", "after", "difference", "p", "verdict")
-    for one in comparisons:
-        name = Text(one_line(f"{one.set}, {one.variant}"))
-        for metric, change in one.metrics.items():
-            if metric.startswith(("hit", "all")):
-                continue
-            told = change.difference
-            table.add_row(
-                name, metric, f"{change.before:.3f}", f"{change.after:.3f}", _difference(told), _p_value(told.p_value),
-                Text(told.verdict.value, _COLOURS[told.verdict]),
-            )  # fmt: skip
-            name = Text("")
-        table.add_section()
-    console.print(table)
+    for name, of_set in groupby(comparisons, lambda one: one.set):
+        group = list(of_set)
+        console.print(Text.assemble((one_line(name), "bold"), f": {counted(group[0].questions, 'question')}"))
+        table = _table("Variant", "metric", "before", "after", "difference", "p", "verdict")
+        for one in group:
+            shown = {metric: told for metric, told in one.metrics.items() if not metric.startswith(("hit", "all"))}
+            for row, (metric, change) in enumerate(shown.items()):
+                table.add_row(
+                    "" if row else one_line(one.variant),
+                    metric,
+                    f"{change.before:.3f}",
+                    f"{change.after:.3f}",
+                    Text.assemble(f"{change.difference.mean:+.3f}\n", (_interval(change.difference), "dim")),
+                    _p_value(change.difference.p_value),
+                    Text(change.difference.verdict.value, _COLOURS[change.difference.verdict]),
+                )
+        console.print(table)
 
 
 def _show_set(console: Console, run: SetRun, ks: Sequence[int]) -> None:
@@ -118,7 +122,7 @@ def _verdicts(variants: Sequence[VariantRun], metric: str) -> Table:
 
 
 def _table(first: str, *others: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", padding=0)
     table.add_column(first, overflow="fold")
     for name in others:
         table.add_column(name, justify="right")
@@ -131,18 +135,16 @@ def _estimate(estimate: Estimate) -> Text:
 
 
 def _verdict(told: Difference) -> Text:
-    p_value = _p_value(told.p_value)
-    interval = "" if told.low is None or told.high is None else f"{told.low:+.3f} to {told.high:+.3f}, "
+    interval, p_value = _interval(told), _p_value(told.p_value)
     return Text.assemble(
         (told.verdict.value, _COLOURS[told.verdict]),
         f" {told.mean:+.3f}\n",
-        (f"{interval}p {p_value if p_value.startswith('<') else f'= {p_value}'}", "dim"),
+        (f"{interval}{', ' if interval else ''}p {p_value if p_value.startswith('<') else f'= {p_value}'}", "dim"),
     )
 
 
-def _difference(told: Difference) -> str:
-    interval = "" if told.low is None or told.high is None else f" ({told.low:+.3f} to {told.high:+.3f})"
-    return f"{told.mean:+.3f}{interval}"
+def _interval(told: Difference) -> str:
+    return "" if told.low is None or told.high is None else f"{told.low:+.3f} to {told.high:+.3f}"
 
 
 def _p_value(value: float) -> str:
