@@ -10,7 +10,7 @@ from engram.evaluation.metrics import Measured, measure
 from engram.evaluation.problems import EvaluationError
 from engram.evaluation.runs import Run, SetRun
 from engram.evaluation.significance import Difference
-from engram.evaluation.verdicts import differences
+from engram.evaluation.verdicts import by_metric
 
 
 class Change(BaseModel):
@@ -71,7 +71,7 @@ def _comparison(run: SetRun, name: str, before: Measured, after: Measured) -> Co
         metric: Change(
             before=float(before.of(metric).mean()), after=float(after.of(metric).mean()), difference=difference
         )
-        for metric, difference in differences(after, before).items()
+        for metric, difference in by_metric(after, before).items()
     }
     return Comparison(set=run.name, variant=name, questions=len(run.questions), metrics=changes)
 

@@ -25,7 +25,7 @@ def intervals(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
     if len(values) < 2:
         unknown = np.full(values.shape[1], np.nan)
         return unknown, unknown
-    means = _draws(len(values)).astype(np.float64) @ values / len(values)
+    means = _draws(len(values)) @ values / len(values)
     low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
     # Of equal values the resampled means differ from the mean in the last digit.
     mean = values.mean(axis=0)
@@ -33,8 +33,8 @@ def intervals(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
 
 
 @lru_cache(maxsize=16)
-def _draws(count: int) -> NDArray[np.int16]:
+def _draws(count: int) -> NDArray[np.float64]:
     """How often each of ``count`` questions is in each resample: shape (RESAMPLES, count)."""
     generator = np.random.default_rng(RANDOM_STATE)
     blocks = [generator.multinomial(count, np.full(count, 1 / count), size=_BLOCK) for _ in range(RESAMPLES // _BLOCK)]
-    return np.concatenate([block.astype(np.int16) for block in blocks])
+    return np.concatenate([block.astype(np.float64) for block in blocks])

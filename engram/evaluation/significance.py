@@ -46,26 +46,39 @@ class Difference(BaseModel):
         return Verdict.as_good
 
 
-def difference(of: NDArray[np.float64], against: NDArray[np.float64]) -> Difference:
-    """How much better ``of`` is than ``against``; both have shape (questions,), with the same questions in order."""
+def differences(of: NDArray[np.float64], against: NDArray[np.float64]) -> list[Difference]:
+    """How much better each column of ``of`` is than that of ``against``.
+
+    Both have shape (questions, columns), with the same questions in order.
+    """
     by_question = of - against
-    low, high = intervals(by_question[:, np.newaxis])
-    ends = [None if np.isnan(end[0]) else float(end[0]) for end in (low, high)]
-    return Difference(mean=float(by_question.mean()), low=ends[0], high=ends[1], p_value=_p_value(by_question))
+    lows, highs = intervals(by_question)
+    return [
+        Difference(
+            mean=float(column.mean()),
+            low=None if np.isnan(low) else float(low),
+            high=None if np.isnan(high) else float(high),
+            p_value=float(p_value),
+        )
+        for column, low, high, p_value in zip(by_question.T, lows, highs, _p_values(by_question), strict=True)
+    ]
 
 
-def _p_value(differences: NDArray[np.float64]) -> float:
-    # A question on which both are alike has no sign to be flipped.
-    told = differences[np.abs(differences) > _ROUNDING]
+def _p_values(by_question: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The p-value of each column; all are tried with the same signs, as drawing those takes most of the time."""
+    # A question on which both are alike in everything has no sign to be flipped.
+    told = by_question[(np.abs(by_question) > _ROUNDING).any(axis=1)]
     if len(told) < 2:
-        return 1.0
+        return np.ones(by_question.shape[1])
     result = permutation_test(
-        (told,),
+        (told.T,),
         lambda sample, axis: sample.sum(axis=axis),
         permutation_type="samples",
         vectorized=True,
         n_resamples=RESAMPLES,
         batch=_BATCH,
+        axis=-1,
         rng=RANDOM_STATE,
     )
-    return float(min(result.pvalue, 1.0))
+    p_values: NDArray[np.float64] = np.minimum(result.pvalue, 1.0)
+    return p_values

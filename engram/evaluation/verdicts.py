@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engram.evaluation.metrics import Measured
-from engram.evaluation.significance import Difference, difference
+from engram.evaluation.significance import Difference, differences
 
 BASELINES = ("vector+lexical", "vector")
 
@@ -17,7 +17,7 @@ def verdicts(measured: Mapping[str, Measured]) -> dict[str, Verdicts]:
     """For each variant, by name, its differences from the baselines that were measured too."""
     return {
         name: {
-            baseline: differences(one, measured[baseline])
+            baseline: by_metric(one, measured[baseline])
             for baseline in BASELINES
             if baseline in measured and baseline != name
         }
@@ -25,6 +25,6 @@ def verdicts(measured: Mapping[str, Measured]) -> dict[str, Verdicts]:
     }
 
 
-def differences(of: Measured, against: Measured) -> dict[str, Difference]:
+def by_metric(of: Measured, against: Measured) -> dict[str, Difference]:
     """How much better ``of`` is, by metric; both have the same questions and metrics in the same order."""
-    return {name: difference(of.of(name), against.of(name)) for name in of.metrics}
+    return dict(zip(of.metrics, differences(of.values, against.values), strict=True))

@@ -13,7 +13,13 @@ from scipy import stats
 from engram.evaluation.figures import figures, figures_by_type, latency
 from engram.evaluation.intervals import intervals
 from engram.evaluation.metrics import Measured
-from engram.evaluation.significance import Verdict, difference
+from engram.evaluation.significance import Difference, Verdict, differences
+
+
+def difference(of: np.ndarray, against: np.ndarray) -> Difference:
+    (told,) = differences(of[:, np.newaxis], against[:, np.newaxis])
+    return told
+
 
 samples = st.lists(st.sampled_from([0.0, 1 / 3, 0.5, 1.0]), min_size=2, max_size=30).map(np.array)
 
@@ -45,13 +51,13 @@ def test_one_question_says_nothing_of_the_spread() -> None:
 
 
 def test_a_p_value_is_the_share_of_sign_flips_that_differ_as_much() -> None:
-    differences = np.array([0.5, 0.25, 1.0, -0.25, 0.5, 0.0, 1.0])
+    signed = np.array([0.5, 0.25, 1.0, -0.25, 0.5, 0.0, 1.0])
     sums = [
-        abs(sum(sign * value for sign, value in zip(signs, differences, strict=True)))
-        for signs in itertools.product([1, -1], repeat=len(differences))
+        abs(sum(sign * value for sign, value in zip(signs, signed, strict=True)))
+        for signs in itertools.product([1, -1], repeat=len(signed))
     ]
-    exact = np.mean([value >= abs(differences.sum()) for value in sums])
-    told = difference(differences, np.zeros(len(differences)))
+    exact = np.mean([value >= abs(signed.sum()) for value in sums])
+    told = difference(signed, np.zeros(len(signed)))
     assert told.p_value == pytest.approx(exact)
 
 
