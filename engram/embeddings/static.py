@@ -22,7 +22,7 @@ from engram.settings import Settings
 
 MODEL = "l2_supercat_256"
 DIMENSION = 256
-THEMATIC_THRESHOLD = 0.7
+THEMATIC_THRESHOLD = 0.85
 
 # A mean of word vectors reads text of any length. These bound the memory of one step: a token takes 1 KiB.
 _PIECE_BYTES = 8 * 1024

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,10 +15,11 @@ from engram.embeddings.base import Vectors
 from engram.entities.declaration import Declaration, declare
 from engram.entities.proposals import proposed_names
 from engram.memories.dedup import dedup_hash
-from engram.memories.rows import NewMemory
+from engram.memories.rows import IndexedTerms, NewMemory
 from engram.memories.schemas import EntityRole, MemoryItem
+from engram.text.fields import about_terms, date_terms, speaker
 from engram.text.stopwords import stop_words
-from engram.text.terms import analyzer_for
+from engram.text.terms import MAX_TERMS, analyzer_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Prepared:
     """Everything about new memories that can be known before a transaction: rows, words, declared names."""
 
     rows: list[NewMemory]
-    terms: dict[UUID, Counter[str]]
+    terms: dict[UUID, IndexedTerms]
     declaration: Declaration
 
 
@@ -52,12 +52,17 @@ def prepare(
     analyzer = analyzer_for(language)
     common = stop_words(language)
     rows: list[NewMemory] = []
-    terms: dict[UUID, Counter[str]] = {}
+    terms: dict[UUID, IndexedTerms] = {}
     declared: dict[UUID, list[tuple[str, bool]]] = {}
     proposals: dict[UUID, list[str]] = {}
     for item, value, (vector, chunks) in zip(items, hashes, embedded, strict=True):
         id = uuid7()
-        terms[id] = analyzer.document_terms(item.content)
+        terms[id] = IndexedTerms(
+            analyzer.document_terms(item.content),
+            about_terms(analyzer, _about(item))
+            | date_terms(item.valid_from or now)
+            | set(analyzer.phrases(item.content, MAX_TERMS)),
+        )
         declared[id] = [(entity.name, entity.role is EntityRole.subject) for entity in item.entities]
         if propose_names:
             proposals[id] = proposed_names(item.content, common)
@@ -80,6 +85,13 @@ def prepare(
             )
         )
     return Prepared(rows, terms, declare(declared, proposals))
+
+
+def _about(item: MemoryItem) -> list[str]:
+    """What a memory declares itself to be about, and who says it: a turn of a session is about its speaker too."""
+    names = [entity.name for entity in item.entities if entity.role is EntityRole.subject]
+    says = speaker(item.content) if item.session_id is not None else None
+    return [*names, says] if says else names
 
 
 def _json(value: Any) -> str:

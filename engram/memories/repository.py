@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -15,7 +14,7 @@ from engram.db.database import driver
 from engram.db.parameters import Parameters
 from engram.db.vectors import packed
 from engram.memories.models import WIRE_COLUMNS
-from engram.memories.rows import Listing, NewMemory, StoredText, Twin
+from engram.memories.rows import IndexedTerms, Listing, NewMemory, StoredText, Twin
 from engram.tenants.scope import Scope
 from engram.text.terms import MAX_FREQUENCY
 
@@ -102,13 +101,13 @@ class MemoryRepository:
         )
         return {row["id"] for row in inserted}
 
-    async def add_terms(self, agent_id: UUID, terms: Sequence[tuple[UUID, Counter[str]]]) -> None:
-        """Index the words of new memories, and add them to the agent's running counts."""
-        lengths = [(id, counts, counts.total()) for id, counts in terms]
+    async def add_terms(self, agent_id: UUID, terms: Sequence[tuple[UUID, IndexedTerms]]) -> None:
+        """Index new memories, and add them to the agent's running counts."""
+        lengths = [(id, indexed, indexed.words.total()) for id, indexed in terms]
         postings = sorted(
             (term, id, min(frequency, MAX_FREQUENCY), length)
-            for id, counts, length in lengths
-            for term, frequency in counts.items()
+            for id, indexed, length in lengths
+            for term, frequency in (*indexed.words.items(), *((term, 0) for term in indexed.unworded))
         )
         await self._driver.copy_records_to_table(
             "memory_terms",

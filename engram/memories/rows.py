@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -28,6 +29,15 @@ class NewMemory:
     dedup_hash: bytes
     chunks: int
     embedding: Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedTerms:
+    """How often each word's term stands in a memory; and the terms of its fields and phrases, of which none is a word:
+    they have no frequency, and its length does not count them."""
+
+    words: Counter[str]
+    unworded: set[str]
 
 
 @dataclass(frozen=True, slots=True)

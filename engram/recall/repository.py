@@ -20,6 +20,7 @@ from engram.memories.models import WIRE_COLUMNS
 from engram.memories.predicates import Visibility
 from engram.memories.vectors import SEARCH_SETTINGS, VectorIndex
 from engram.recall import statements
+from engram.recall.asked import AskedTerm
 from engram.recall.walk import WalkEdge
 from engram.tenants.scope import Scope
 from engram.tuning import Tuning
@@ -49,7 +50,7 @@ class Candidate:
 @dataclass(frozen=True, slots=True)
 class Found:
     candidates: list[Candidate]
-    document_frequencies: dict[str, int]
+    weights: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Question:
 
     agent_id: UUID
     vector: Vectors
-    terms: list[str]
+    terms: Sequence[AskedTerm]
     visibility: Visibility
     multipliers: dict[str, float]
 
@@ -112,7 +113,7 @@ class RecallRepository:
         rows = await self._driver.fetch(statement, *around.p.values)
         return Found(
             [Candidate(row["id"], row["similarity"], row["bm25"], tuple(row["terms"].split())) for row in rows],
-            (rows[0]["dfs"] or {}) if rows else {},
+            dict(sorted((rows[0]["weights"] or {}).items())) if rows else {},
         )
 
     async def walk(
@@ -120,7 +121,7 @@ class RecallRepository:
         question: Question,
         agent: AskedAgent,
         anchors: dict[UUID, float],
-        idfs: dict[str, float],
+        weights: dict[str, float],
         *,
         max_hops: int,
         hop_penalty: float,
@@ -135,8 +136,7 @@ class RecallRepository:
             max_hops=max_hops,
             keep=1 - hop_penalty,
             vector=question.vector,
-            terms=list(idfs),
-            idfs=list(idfs.values()),
+            weights=weights,
             average_length=agent.average_length,
         )
         row = await self._driver.fetchrow(statement, *around.p.values)

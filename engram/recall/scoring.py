@@ -35,8 +35,3 @@ def lexical_score(bm25: float, best: float) -> float:
 
 def blend(vector: float, graph: float, graph_weight: float) -> Parts:
     return Parts((1 - graph_weight) * vector, graph_weight * graph)
-
-
-def idf(memories: int, df: int) -> float:
-    """Inverse document frequency of a term that stands in ``df`` of ``memories``; as defined here, never negative."""
-    return math.log(1 + (max(memories, df) - df + 0.5) / (df + 0.5))

@@ -20,9 +20,10 @@ from engram.memories.vectors import VectorIndex
 from engram.problems import InvalidInputProblem
 from engram.recall import diversity, ranking
 from engram.recall.answer import Answer
+from engram.recall.asked import asked_terms
 from engram.recall.repository import AskedAgent, Found, Question, RecallRepository, Walked
 from engram.recall.schemas import RecallRequest, RecallResponse
-from engram.recall.scoring import idf
+from engram.recall.tuning import RecallTuning
 from engram.recall.walk import Walk
 from engram.tenants.scope import Scope
 from engram.text.terms import analyzer_for
@@ -51,7 +52,7 @@ class RecallService:
             agent = await recalls.agent(UUID(request.agent_id))
             if agent is None:
                 raise agent_not_found(request.agent_id)
-            question = _question(request, vector, agent)
+            question = _question(request, vector, agent, self._tuning.recall)
             found = await recalls.arms(question, agent, request.top_k)
             best = max((candidate.bm25 for candidate in found.candidates), default=0.0)
             legs = ranking.legs(_rows(found), best)
@@ -80,9 +81,8 @@ class RecallService:
     ) -> Walked:
         if not anchors or request.max_hops == 0 or not question.multipliers:
             return _NOTHING
-        idfs = {term: idf(agent.memories, df) for term, df in sorted(found.document_frequencies.items())}
         return await recalls.walk(
-            question, agent, anchors, idfs, max_hops=request.max_hops, hop_penalty=request.hop_penalty
+            question, agent, anchors, found.weights, max_hops=request.max_hops, hop_penalty=request.hop_penalty
         )
 
     async def _vector(self, request: RecallRequest) -> Vectors:
@@ -97,14 +97,16 @@ class RecallService:
         return unit_vector(request.embedding)
 
 
-def _question(request: RecallRequest, vector: Vectors, agent: AskedAgent) -> Question:
+def _question(request: RecallRequest, vector: Vectors, agent: AskedAgent, tuning: RecallTuning) -> Question:
     tags = request.tags
+    now = datetime.now(UTC)
+    analyzer = analyzer_for(agent.language)
     return Question(
         agent_id=UUID(request.agent_id),
         vector=vector,
-        terms=analyzer_for(agent.language).query_terms(request.query) if request.lexical else [],
+        terms=asked_terms(analyzer, request.query, request.as_of or now, tuning) if request.lexical else [],
         visibility=Visibility(
-            now=datetime.now(UTC),
+            now=now,
             as_of=request.as_of,
             user_id=request.user_id,
             session_id=request.session_id,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from engram.graph.neighbours import Neighbourhood
 from engram.memories.predicates import Visibility
 from engram.memories.vectors import VectorIndex
+from engram.recall.asked import AskedTerm
 from engram.recall.tuning import RecallTuning
 
 # Sums of fractions depend on the order of rows, and so on the plan; sums of integers do not: a recall is repeatable.
@@ -34,10 +37,9 @@ def _words(id: str, asked: str, agent: str, average: str, tuning: RecallTuning) 
 def _bm25(idf: str, average: str, tuning: RecallTuning) -> str:
     """One term's share, of a posting ``t``."""
     k1, b = tuning.bm25_k1, tuning.bm25_b
-    return (
-        f"({FIXED_POINT} * {idf} * t.frequency * {k1 + 1}"
-        f" / (t.frequency + {k1} * ({1 - b} + {b} * t.length / {average})))::bigint"
-    )
+    saturation = f"t.frequency * {k1 + 1} / (t.frequency + {k1} * ({1 - b} + {b} * t.length / {average}))"
+    # What is no word of the text, a field or a phrase, is indexed without a frequency and counts by its rarity alone.
+    return f"({FIXED_POINT} * {idf} * CASE WHEN t.frequency = 0 THEN 1 ELSE {saturation} END)::bigint"
 
 
 def arms(
@@ -47,16 +49,16 @@ def arms(
     tuning: RecallTuning,
     *,
     vector: object,
-    terms: list[str],
+    terms: Sequence[AskedTerm],
     memories: int,
     average_length: float,
     pool: int,
     indexed: bool,
 ) -> str:
-    """The best ``pool`` by vector and by words, with both scores each, and the term frequencies behind them.
+    """The best ``pool`` by vector and by words, with both scores each, and what the query's terms weigh.
 
     Columns: id, similarity, bm25 (times ``FIXED_POINT``, 0 without a match), terms (those that the memory holds, parted
-    by spaces), dfs (object of term to document frequency).
+    by spaces), weights (object of term to what it weighs: its idf times the weight that the query gives it).
     """
     p = neighbourhood.p
     agent = p(neighbourhood.agent_id, "uuid")
@@ -66,19 +68,31 @@ def arms(
     visible = f"m.agent_id = {agent} AND {index.of_model('m')} AND {visibility.sql('m', p)}"
     size = p(memories, "float8")
     average = p(average_length, "float8")
+    asked = ", ".join(
+        (
+            p([term.term for term in terms], "text[]"),
+            p([float(term.weight) for term in terms], "float8[]"),
+            p([term.group for term in terms], "int[]"),
+        )
+    )
     return f"""
         WITH counted AS MATERIALIZED (
-            SELECT q.term, (
+            SELECT q.term, q.weight, q.together, (
                 SELECT count(*) FROM (
                     SELECT FROM memory_terms t WHERE t.agent_id = {agent} AND t.term = q.term LIMIT {MAX_COUNTED:d}
                 ) AS bounded
             ) AS df
-            FROM unnest({p(terms, "text[]")}) AS q (term)
+            FROM unnest({asked}) AS q (term, weight, together)
+        ),
+        grouped AS MATERIALIZED (
+            SELECT term, weight, df, (sum(df) OVER (PARTITION BY together))::float8 AS group_df
+            FROM counted WHERE df > 0
         ),
         asked AS MATERIALIZED (
-            SELECT term, df, ln(1 + (greatest({size}, df) - df + 0.5) / (df + 0.5)) AS idf,
+            SELECT term, df,
+                weight * ln(1 + (greatest({size}, group_df) - group_df + 0.5) / (group_df + 0.5)) AS idf,
                 row_number() OVER (ORDER BY df, term) AS place
-            FROM counted WHERE df > 0
+            FROM grouped
         ),
         matches AS MATERIALIZED (
             SELECT t.memory_id AS id, sum({_bm25("asked.idf", average, tuning)}) AS bm25
@@ -106,7 +120,7 @@ def arms(
             LIMIT {limit}
         )
         SELECT candidate.id, memory.similarity, words.bm25, words.terms,
-            (SELECT jsonb_object_agg(term, df) FROM asked) AS dfs
+            (SELECT jsonb_object_agg(term, idf) FROM asked) AS weights
         FROM (SELECT id FROM nearest UNION SELECT id FROM lexical) AS candidate
         CROSS JOIN LATERAL (
             SELECT 1 - (m.embedding <=> {query}) AS similarity
@@ -138,8 +152,7 @@ def walk(
     max_hops: int,
     keep: float,
     vector: object,
-    terms: list[str],
-    idfs: list[float],
+    weights: Mapping[str, float],
     average_length: float,
 ) -> str:
     """Edges within ``max_hops`` of the anchors and the nodes they lead to, as one row of arrays.
@@ -182,7 +195,7 @@ def walk(
         f"EXISTS (SELECT FROM ranked{hop} WHERE place > {cap}) OR (SELECT count(*) FROM reached{hop}) > {width}"
         for hop in hops
     )
-    asked = f"unnest({p(terms, 'text[]')}, {p(idfs, 'float8[]')}) AS asked (term, idf)"
+    asked = f"unnest({p(list(weights), 'text[]')}, {p(list(weights.values()), 'float8[]')}) AS asked (term, idf)"
     return f"""
         WITH {", ".join(ctes)},
         kept AS MATERIALIZED (

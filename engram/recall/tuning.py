@@ -29,5 +29,16 @@ class RecallTuning:
     """BM25's k1, 0 to 100: how slowly a term's repetitions saturate; at 0 they count for nothing. Okapi BM25 as in
     Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009)."""
 
-    bm25_b: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.75
+    bm25_b: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.4
     """BM25's b, 0 to 1: how much a text's length is held against it."""
+
+    about_weight: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = 1.0
+    """Weight, 0 to 100, of a query's word as a name that a memory is about, beside its weight of 1 as a word of the
+    text; at 0 names are not asked for. Such a term counts by its idf alone."""
+
+    phrase_weight: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = 0.3
+    """Weight, 0 to 100, of two neighbouring words of a query that stand beside each other in a text too; at 0 they are
+    not asked for."""
+
+    date_weight: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = 1.0
+    """Weight, 0 to 100, of a period that a query names; at 0 dates are not asked for."""

@@ -14,7 +14,7 @@ from itertools import islice
 import Stemmer
 
 from engram.text.stopwords import stop_words
-from engram.text.words import fold, runs
+from engram.text.words import fold, has_unspaced, runs
 
 MAX_TERM_CHARS = 64
 MAX_QUERY_TERMS = 128
@@ -40,10 +40,31 @@ class Analyzer:
         counts = Counter(self._terms(text, single_characters=True))
         return counts if len(counts) <= MAX_TERMS else Counter(dict(islice(counts.items(), MAX_TERMS)))
 
-    def query_terms(self, text: str) -> list[str]:
-        """Distinct terms of a query in order, at most ``MAX_QUERY_TERMS``."""
-        distinct = dict.fromkeys(self._terms(text, single_characters=False))
-        return list(distinct)[:MAX_QUERY_TERMS]
+    def query_terms(self, text: str) -> dict[str, int]:
+        """Distinct terms of a query in order, at most ``MAX_QUERY_TERMS``, and how often each counts.
+
+        A word counts once. A bigram counts as often as it stands: languages without spaces have no stop words here, and
+        what a question repeats is what it is about.
+        """
+        counts = Counter(self._terms(text, single_characters=False))
+        return {term: count if has_unspaced(term) else 1 for term, count in islice(counts.items(), MAX_QUERY_TERMS)}
+
+    def phrases(self, text: str, limit: int) -> list[str]:
+        """Distinct pairs of neighbouring words, stop words between them left out, as two terms parted by a space.
+
+        Of a script without spaces there are none: its bigrams are phrases already. At most ``limit``, in order.
+        """
+        found: dict[str, None] = {}
+        before: str | None = None
+        for run, unspaced in runs(fold(text)):
+            if unspaced:
+                before = None
+            elif run not in self._stop_words:
+                term = self._stem(run.replace("'", ""))
+                if before is not None and len(found) < limit:
+                    found.setdefault(f"{before} {term}")
+                before = term
+        return list(found)
 
     def _terms(self, text: str, *, single_characters: bool) -> list[str]:
         terms: list[str] = []

@@ -27,7 +27,8 @@ MULTIPLIERS = {
 TEMPORAL_WEIGHT = 0.8
 HUB_SIZE = 50
 ANCHORS = 20
-K1, B = 1.2, 0.75
+K1, B = 1.2, 0.4
+PHRASE_WEIGHT = 0.3
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,10 @@ class Oracle:
                 idf = math.log(1 + (len(self._all) - df + 0.5) / (df + 0.5))
                 tf = counts[id][word]
                 parts.append(idf * tf * (K1 + 1) / (tf + K1 * (1 - B + B * len(note.words) / average)))
+            for phrase in set(pairwise(self._asked.words)):
+                df = sum(phrase in pairwise(other.words) for other in self._all)
+                idf = math.log(1 + (len(self._all) - df + 0.5) / (df + 0.5))
+                parts.append(PHRASE_WEIGHT * idf * (phrase in pairwise(note.words)))
             bm25[id] = math.fsum(parts)
         best = max(bm25.values(), default=0.0)
         return {id: value / best if best else 0.0 for id, value in bm25.items()}

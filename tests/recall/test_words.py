@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
@@ -103,18 +104,87 @@ async def test_what_is_deleted_counts_no_more(shared_services: Services) -> None
 
 
 def bm25(query: list[str], texts: list[str]) -> dict[str, float]:
-    """Okapi BM25 of each text, as a share of the best."""
+    """Okapi BM25 of each text and, for phrases, a share of their idf; divided by the best."""
     average = sum(len(text.split()) for text in texts) / len(texts)
+    pairs = {text: set(pairwise(text.split())) for text in texts}
     scores = {}
     for text in texts:
         counts, length = Counter(text.split()), len(text.split())
         scores[text] = 0.0
         for word in query:
-            df = sum(word in other.split() for other in texts)
-            idf = math.log(1 + (len(texts) - df + 0.5) / (df + 0.5))
-            scores[text] += idf * counts[word] * 2.2 / (counts[word] + 1.2 * (0.25 + 0.75 * length / average))
+            idf = inverse_frequency(sum(word in other.split() for other in texts), len(texts))
+            scores[text] += idf * counts[word] * 2.2 / (counts[word] + 1.2 * (0.6 + 0.4 * length / average))
+        for phrase in pairwise(query):
+            idf = inverse_frequency(sum(phrase in other for other in pairs.values()), len(texts))
+            scores[text] += 0.3 * idf * (phrase in pairs[text])
     best = max(scores.values())
     return {text: score / best for text, score in scores.items()}
+
+
+def inverse_frequency(df: int, memories: int) -> float:
+    return math.log(1 + (memories - df + 0.5) / (df + 0.5))
+
+
+async def test_a_phrase_is_worth_more_than_its_words_apart(space: Space) -> None:
+    phrase, apart = "the support group met again", "again the group met for support"
+    await space.remember_all([apart, phrase])
+    (first, second) = (await space.ask("which support group?")).results
+    assert (first.content, second.content) == (phrase, apart)
+    assert first.lexical_score > second.lexical_score > 0
+
+
+async def test_a_turn_is_found_by_who_says_it(space: Space) -> None:
+    said = await space.remember("Caroline: I went to Lisbon, Melanie", session_id="s1")
+    await space.remember("Melanie: I went to Lisbon, Caroline", session_id="s2")
+    (first, second) = (await space.ask("Where did Caroline go?", explain=True, max_hops=0)).results
+    assert first.id == said.id
+    assert first.lexical_score > second.lexical_score
+    assert first.explain is not None
+    assert second.explain is not None
+    assert "@carolin" in first.explain.terms
+    assert "@carolin" not in second.explain.terms
+
+
+async def test_outside_sessions_nobody_speaks(space: Space) -> None:
+    await space.remember("Reminder: buy milk")
+    (hit,) = (await space.ask("what reminder?", explain=True)).results
+    assert hit.explain is not None
+    assert hit.explain.terms == ["remind"]
+
+
+async def test_a_declared_subject_is_a_word_that_the_query_may_use(space: Space) -> None:
+    about = await space.remember("She was born in Ghent", entities=[{"name": "Grace Krilanovich", "role": "subject"}])
+    await space.remember("She was born in Bruges")
+    (first, *_) = (await space.ask("Where was Krilanovich born?", explain=True)).results
+    assert first.id == about.id
+    assert first.explain is not None
+    assert "@krilanovich" in first.explain.terms
+
+
+@pytest.mark.parametrize(
+    ("query", "asked_at", "term"),
+    [
+        ("What happened in May 2023?", None, "@2023-05"),
+        ("What happened on 8 May 2023?", None, "@2023-05-08"),
+        ("What happened on May 8th, 2023?", None, "@2023-05-08"),
+        ("What happened on 2023-05-08?", None, "@2023-05-08"),
+        ("What did we do in May?", None, "@*-05"),
+        ("What happened in 2023?", None, "@2023"),
+        ("What happened yesterday?", "2023-05-09T10:00:00Z", "@2023-05-08"),
+        ("What happened last week?", "2023-05-12T10:00:00Z", "@2023-05-08"),
+        ("What happened two weeks ago?", "2023-05-22T10:00:00Z", "@2023-05-08"),
+        ("What did we do in the past three months?", "2023-07-12T10:00:00Z", "@2023-05"),
+    ],
+)
+async def test_a_period_in_the_query_finds_what_was_then(
+    space: Space, query: str, asked_at: str | None, term: str
+) -> None:
+    then = await space.remember("We moved to a new house", valid_from="2023-05-08T09:00:00Z")
+    await space.remember("We moved to an old house", valid_from="2021-02-03T09:00:00Z")
+    (first, *_) = (await space.ask(query, explain=True, **({"as_of": asked_at} if asked_at else {}))).results
+    assert first.id == then.id
+    assert first.explain is not None
+    assert term in first.explain.terms
 
 
 async def test_the_best_that_may_be_seen_has_the_full_score(space: Space) -> None:

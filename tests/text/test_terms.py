@@ -65,7 +65,8 @@ def test_a_word_is_not_found_in_pieces_of_others(query: str, text: str) -> None:
 
 @pytest.mark.parametrize("query", ["the of", "!!!", "`", "'", "\\", "👨\u200d👩\u200d👧", "   "])
 def test_what_holds_no_telling_word_asks_for_nothing(query: str) -> None:
-    assert english.query_terms(query) == []
+    assert english.query_terms(query) == {}
+    assert english.phrases(query, 10) == []
 
 
 def test_a_language_without_stems_keeps_words_as_they_are() -> None:
@@ -96,7 +97,24 @@ def test_a_text_holds_all_that_it_would_ask_for(text: str, language: str) -> Non
 def test_a_query_asks_for_each_term_once_in_order(text: str) -> None:
     asked = english.query_terms(text)
     assert len(set(asked)) == len(asked) <= MAX_QUERY_TERMS
-    assert english.query_terms(f"{text} {text}") == asked
+    assert list(english.query_terms(f"{text} {text}")) == list(asked)
+
+
+def test_a_bigram_counts_as_often_as_a_query_says_it_and_a_word_once() -> None:
+    assert english.query_terms("活动 the event of the event 活动") == {"活动": 2, "event": 1}
+
+
+def test_phrases_are_neighbours_that_tell_something() -> None:
+    assert english.phrases("The support of a group, support groups, 活动", 10) == ["support group", "group support"]
+    assert english.phrases("one phrase after another phrase", 2) == ["one phrase", "phrase anoth"]
+
+
+@given(st.text(), st.sampled_from(LANGUAGES))
+def test_no_phrase_is_a_word(text: str, language: str) -> None:
+    analyzer = analyzer_for(language)
+    phrases = analyzer.phrases(text, MAX_TERMS)
+    assert len(set(phrases)) == len(phrases)
+    assert not set(phrases) & set(analyzer.document_terms(text))
 
 
 def test_a_query_of_sixty_thousand_words_asks_for_a_bounded_number() -> None:
