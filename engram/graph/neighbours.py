@@ -113,13 +113,16 @@ class Neighbourhood:
         p = self.p
         agent = p(self.agent_id, "uuid")
         compare, order, direction = (">", "", "out") if later else ("<", " DESC", "in")
+        weight = p(self.tuning.temporal_weight, "float8")
+        if later:
+            weight = f"CASE WHEN turn.asks THEN {p(self.tuning.answer_weight, 'float8')} ELSE {weight} END"
         return f"""
             SELECT f.id AS source_id, f.score AS source_score, neighbour.id AS target_id, 'temporal' AS relation_type,
-                '{direction}' AS direction, {p(self.tuning.temporal_weight, "float8")} AS weight,
+                '{direction}' AS direction, {weight} AS weight,
                 {self._multiplier("temporal")} AS multiplier, 'temporal' AS origin, {_NO_DETAILS}
             FROM {frontier} f
             CROSS JOIN LATERAL (
-                SELECT o.session_id, o.valid_from FROM memories o
+                SELECT o.session_id, o.valid_from, o.asks FROM memories o
                 WHERE o.agent_id = {agent} AND o.id = f.id AND o.session_id IS NOT NULL
                 LIMIT 1
             ) AS turn

@@ -25,6 +25,10 @@ class GraphTuning:
     temporal_weight: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.8
     """Weight, in (0, 1], of the link between neighbours in a session."""
 
+    answer_weight: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 1.0
+    """Weight, in (0, 1], of that link from a turn that asks something toward the next one: most questions are answered
+    by what is said next (the adjacency pairs of Schegloff and Sacks, "Opening up Closings", 1973)."""
+
     hub_size: Annotated[int, Field(ge=0, le=100_000)] = 50
     """Memories, 0 to 100,000. An entity that more of them name is a hub: it leads only toward those about it."""
 

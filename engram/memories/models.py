@@ -8,6 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import (
     CheckConstraint,
+    Computed,
     DateTime,
     Double,
     ForeignKey,
@@ -83,6 +84,13 @@ class MemoryRow(Base):
     embedding_model_id: Mapped[int] = mapped_column(SmallInteger, ForeignKey("embedding_models.id"))
     embedding: Mapped[Any] = mapped_column(Vector())
     content: Mapped[str] = mapped_column(Text)
+    # Whether a question mark stands in it: what is said next is likely the answer.
+    asks: Mapped[bool] = mapped_column(
+        Computed(
+            "position('?' in content) > 0 OR position('？' in content) > 0 OR position('؟' in content) > 0",
+            persisted=True,
+        )
+    )
 
 
 class MemoryTermRow(Base):

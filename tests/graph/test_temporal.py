@@ -51,6 +51,15 @@ async def test_neighbours_are_linked_both_ways(space: Space) -> None:
     assert (edge.target_memory_id, edge.direction, edge.weight) == (one, "in", 0.8)
 
 
+@pytest.mark.parametrize("question", ["how are you?", "你好吗？", "كيف حالك؟", "Really? I never knew."])
+async def test_a_question_leads_to_its_answer_without_loss(space: Space, question: str) -> None:
+    asked, answered = ids(await space.remember_all([at(1, question), at(2, "well, and you?")]))
+    (edge,) = await space.edges(asked, "temporal")
+    assert (edge.target_memory_id, edge.direction, edge.weight) == (answered, "out", 1)
+    (edge,) = await space.edges(answered, "temporal")
+    assert (edge.target_memory_id, edge.direction, edge.weight) == (asked, "in", 0.8)
+
+
 async def test_a_batch_is_chained_in_time_whatever_its_order(space: Space) -> None:
     written = ids(await space.remember_all([at(3, "c"), at(1, "a"), at(4, "d"), at(2, "b")]))
     assert await chain(space, written) == "a b c d"

@@ -25,6 +25,7 @@ MULTIPLIERS = {
     "supersedes": 0.94,
 }
 TEMPORAL_WEIGHT = 0.8
+ANSWER_WEIGHT = 1.0
 HUB_SIZE = 50
 ANCHORS = 20
 K1, B = 1.2, 0.4
@@ -40,6 +41,7 @@ class Note:
     vector: Sequence[float]
     words: Sequence[str]
     valid_from: datetime
+    asks: bool = False
     valid_until: datetime | None = None
     user: str | None = None
     session: str | None = None
@@ -95,6 +97,7 @@ def cosine(a: Sequence[float], b: Sequence[float]) -> float:
 class Oracle:
     def __init__(self, notes: Sequence[Note], links: Sequence[Link], asked: Asked) -> None:
         self._all = notes
+        self._by_id = {note.id: note for note in notes}
         self._links = links
         self._asked = asked
         self._seen = {note.id: note for note in notes if self._holds(note) and asked.sees(note)}
@@ -193,7 +196,7 @@ class Oracle:
                 yield link.source, link.target, link.relation, link.weight
                 yield link.target, link.source, link.relation, link.weight
         for before, after in self._neighbours():
-            yield before, after, "temporal", TEMPORAL_WEIGHT
+            yield before, after, "temporal", ANSWER_WEIGHT if self._by_id[before].asks else TEMPORAL_WEIGHT
             yield after, before, "temporal", TEMPORAL_WEIGHT
         yield from self._shared_names()
 

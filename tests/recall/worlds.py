@@ -53,6 +53,7 @@ class Plan:
 
     seed: int
     words: list[str]
+    asks: bool
     names: dict[str, str]
     session: str | None
     user: str | None
@@ -100,6 +101,7 @@ memories = st.builds(
     Plan,
     seed=st.integers(0, 2**32),
     words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=6),
+    asks=st.booleans(),
     names=st.dictionaries(st.sampled_from(NAMES), st.sampled_from(["subject", "mention"]), max_size=2),
     session=_or_none(st.sampled_from(SESSIONS)),
     user=_or_none(st.sampled_from(USERS)),
@@ -141,7 +143,7 @@ def _vector(plan: Plan, dimension: int, *, exact: bool) -> list[float]:
 
 def _item(plan: Plan, at: int, vector: Sequence[float]) -> dict[str, Any]:
     return {
-        "content": " ".join([*plan.words, f"note{at}"]),
+        "content": " ".join([*plan.words, f"note{at}"]) + "?" * plan.asks,
         "embedding": vector,
         "entities": [{"name": name, "role": role} for name, role in plan.names.items()],
         "session_id": plan.session,
@@ -171,6 +173,7 @@ async def written(space: Space, plan: PlannedWorld, *, exact: bool) -> World:
                 order=at,
                 vector=vectors[at],
                 words=[*memory.words, f"note{at}"],
+                asks=memory.asks,
                 valid_from=memory.valid_from,
                 valid_until=memory.valid_from + memory.ends if memory.ends else None,
                 user=memory.user,
