@@ -123,6 +123,7 @@ async def assemble(
             agents,
             EntityService(),
             projector,
+            tuning=tuning.memory,
             propose_names=settings.entity_recognition == "rules",
         ),
         graph=GraphService(database, agents, tuning.graph),

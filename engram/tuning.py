@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from engram.graph.tuning import GraphTuning
+from engram.memories.tuning import MemoryTuning
 from engram.recall.tuning import RecallTuning
 
 EntityRecognition = Literal["off", "known", "rules"]
 """How names are found in texts; see the setting of that name."""
 
-WRITE_TIME = frozenset({"thematic_degree", "thematic_threshold"})
+WRITE_TIME = frozenset({"passage_chars", "thematic_degree", "thematic_threshold"})
 """Fields that decide what is stored when a memory arrives. The others act when something is asked."""
 
 
@@ -19,3 +20,4 @@ WRITE_TIME = frozenset({"thematic_degree", "thematic_threshold"})
 class Tuning:
     recall: RecallTuning = field(default_factory=RecallTuning)
     graph: GraphTuning = field(default_factory=GraphTuning)
+    memory: MemoryTuning = field(default_factory=MemoryTuning)

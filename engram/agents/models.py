@@ -28,7 +28,7 @@ class AgentRow(Base):
 
 
 class AgentCounterRow(Base):
-    """Running sums that BM25 needs (number of memories, total length), spread over shards.
+    """Running sums that a recall needs (memories, terms in all, passages), spread over shards.
 
     One row would make all writers of an agent queue for its lock; each write takes a shard by chance instead,
     and a reader adds the shards up.
@@ -41,3 +41,4 @@ class AgentCounterRow(Base):
     tenant_id: Mapped[UUID]
     memories: Mapped[int] = mapped_column(BigInteger)
     terms: Mapped[int] = mapped_column(BigInteger)
+    passages: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))

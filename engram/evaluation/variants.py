@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from engram.evaluation.problems import EvaluationError
 from engram.graph.schemas import RelationType
 from engram.graph.tuning import GraphTuning
+from engram.memories.tuning import MemoryTuning
 from engram.recall.schemas import RecallRequest
 from engram.recall.tuning import RecallTuning
 from engram.tuning import WRITE_TIME, EntityRecognition, Tuning
@@ -22,7 +23,8 @@ SELF_MADE = (RelationType.temporal, RelationType.thematic, RelationType.entity_l
 """Edge types that Engram makes by itself. The others are asserted by clients, and no set asserts any."""
 
 _NAMED: dict[str, dict[str, Any]] = {
-    "vector": {"graph_weight": 0.0, "max_hops": 0, "lexical": False},
+    "vector": {"graph_weight": 0.0, "max_hops": 0, "lexical": False, "passages": False},
+    "vector+passages": {"graph_weight": 0.0, "max_hops": 0, "lexical": False},
     "lexical": {"graph_weight": 1.0, "max_hops": 0},
     "vector+lexical": {"max_hops": 0},
     "formula": {"lexical": False},
@@ -34,7 +36,7 @@ _NAMED: dict[str, dict[str, Any]] = {
 }
 
 _GROUPS = {
-    "default": ["vector", "lexical", "vector+lexical", "formula", "full"],
+    "default": ["vector", "vector+passages", "lexical", "vector+lexical", "formula", "full"],
     "ablation": ["full", *(f"full-{kind.value}" for kind in SELF_MADE)],
     "all": list(_NAMED),
 }
@@ -64,9 +66,11 @@ _NOT_VARIED = frozenset(
     | {"session_id", "as_of", "valid_from", "valid_until"}
 )
 _REQUEST = {name: info.default for name, info in RecallRequest.model_fields.items() if name not in _NOT_VARIED}
-_RECALL = {one.name for one in fields(RecallTuning)}
-_GRAPH = {one.name for one in fields(GraphTuning)}
-_VARIED = sorted({*_REQUEST, *_RECALL, *_GRAPH, RECOGNITION})
+_ROOMS = {
+    room: {one.name for one in fields(kind)}
+    for room, kind in (("recall", RecallTuning), ("graph", GraphTuning), ("memory", MemoryTuning))
+}
+_VARIED = sorted({*_REQUEST, *(name for names in _ROOMS.values() for name in names), RECOGNITION})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +92,15 @@ class Variant:
     @property
     def written(self) -> dict[str, Any]:
         """What decides how memories are stored. Variants with the same can be asked of one database."""
-        tuned = asdict(self.tuning.recall) | asdict(self.tuning.graph)
+        tuned = {name: value for room in _ROOMS for name, value in asdict(getattr(self.tuning, room)).items()}
         return {name: tuned[name] for name in sorted(WRITE_TIME)} | {RECOGNITION: self.recognition}
 
     def with_value(self, name: str, value: Any) -> Variant:
         """The same with one field changed. Raises ValidationError for a value that it cannot have."""
-        if name in _RECALL:
-            return replace(self, tuning=replace(self.tuning, recall=replace(self.tuning.recall, **{name: value})))
-        if name in _GRAPH:
-            return replace(self, tuning=replace(self.tuning, graph=replace(self.tuning.graph, **{name: value})))
+        for room, names in _ROOMS.items():
+            if name in names:
+                tuned = replace(getattr(self.tuning, room), **{name: value})
+                return replace(self, tuning=replace(self.tuning, **{room: tuned}))
         RecallRequest.model_validate({"agent_id": "00000000-0000-0000-0000-000000000000", "query": "?", name: value})
         return replace(self, request={**self.request, name: value})
 
@@ -131,7 +135,9 @@ def known_variants() -> str:
 def _parse(name: str) -> Variant:
     first, *rest = name.split(":")
     changes = rest if first in _NAMED else [first, *rest]
-    variant = Variant(name, _NAMED.get(first, {}))
+    variant = Variant(name)
+    for changed, value in _NAMED.get(first, {}).items():
+        variant = variant.with_value(changed, value)
     for change in changes:
         changed, equals, text = change.partition("=")
         if changed not in _VARIED or not equals:

@@ -111,6 +111,23 @@ class MemoryTermRow(Base):
     length: Mapped[int] = mapped_column(Integer)
 
 
+class MemoryPassageRow(Base):
+    """A passage of a longer memory: only its vector, which a query may be nearer to than to the whole.
+
+    No foreign key, as for terms: it is written and removed with the memory.
+    """
+
+    __tablename__ = "memory_passages"
+    __table_args__ = (Index("memory_passages_memory_idx", "memory_id", "agent_id"),)
+
+    agent_id: Mapped[UUID] = mapped_column(primary_key=True)
+    memory_id: Mapped[UUID] = mapped_column(primary_key=True)
+    position: Mapped[int] = mapped_column(SmallInteger, primary_key=True)
+    tenant_id: Mapped[UUID]
+    embedding_model_id: Mapped[int] = mapped_column(SmallInteger, ForeignKey("embedding_models.id"))
+    embedding: Mapped[Any] = mapped_column(Vector())
+
+
 class PendingProjectionRow(Base):
     """Work owed to a memory that stands already. Written with the memory, removed when the work is done.
 

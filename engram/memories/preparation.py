@@ -11,10 +11,10 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from engram.embeddings.base import Vectors
 from engram.entities.declaration import Declaration, declare
 from engram.entities.proposals import proposed_names
 from engram.memories.dedup import dedup_hash
+from engram.memories.embedding import Embedded
 from engram.memories.rows import IndexedTerms, NewMemory
 from engram.memories.schemas import EntityRole, MemoryItem
 from engram.text.fields import about_terms, date_terms, speaker
@@ -42,20 +42,20 @@ def hashes_of(items: Sequence[MemoryItem]) -> list[bytes]:
 def prepare(
     items: Sequence[MemoryItem],
     hashes: Sequence[bytes],
-    embedded: Sequence[tuple[Vectors, int]],
+    embedded: Sequence[Embedded],
     language: str,
     now: datetime,
     *,
     propose_names: bool,
 ) -> Prepared:
-    """Rows for ``items``, with the hash and the embedding (and its number of chunks) of each."""
+    """Rows for ``items``, with the hash and the vectors of each."""
     analyzer = analyzer_for(language)
     common = stop_words(language)
     rows: list[NewMemory] = []
     terms: dict[UUID, IndexedTerms] = {}
     declared: dict[UUID, list[tuple[str, bool]]] = {}
     proposals: dict[UUID, list[str]] = {}
-    for item, value, (vector, chunks) in zip(items, hashes, embedded, strict=True):
+    for item, value, vectors in zip(items, hashes, embedded, strict=True):
         id = uuid7()
         terms[id] = IndexedTerms(
             analyzer.document_terms(item.content),
@@ -80,8 +80,9 @@ def prepare(
                 valid_from=item.valid_from or now,
                 valid_until=item.valid_until,
                 dedup_hash=value,
-                chunks=chunks,
-                embedding=vector,
+                chunks=vectors.chunks,
+                embedding=vectors.whole,
+                passages=vectors.passages,
             )
         )
     return Prepared(rows, terms, declare(declared, proposals))

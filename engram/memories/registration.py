@@ -10,7 +10,7 @@ from engram.problems import ConfigurationProblem
 
 
 async def register_model(database: Database, model: EmbeddingModel) -> VectorIndex:
-    """The model's index, made if this is the first start with it.
+    """The model's indexes, made if this is the first start with it.
 
     Raises ConfigurationProblem where the database holds memories embedded by another model: their vectors cannot be
     compared, and a recall would silently miss them.
@@ -26,8 +26,9 @@ async def register_model(database: Database, model: EmbeddingModel) -> VectorInd
         for id, *_ in others:
             await models.remove(id)
         index = VectorIndex(same[0] if same else await models.insert(model), model.dimension)
-        if index.exists and not await models.has_index(index.name):
-            await models.execute(index.statement)
+        for name, statement in index.statements.items() if index.exists else ():
+            if not await models.has_index(name):
+                await models.execute(statement)
     return index
 
 

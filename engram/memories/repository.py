@@ -116,7 +116,37 @@ class MemoryRepository:
             ),
             columns=["agent_id", "term", "memory_id", "tenant_id", "frequency", "length"],
         )
-        await self._count(agent_id, len(terms), sum(length for _, _, length in lengths))
+        await self._count(agent_id, memories=len(terms), terms=sum(length for _, _, length in lengths))
+
+    async def add_passages(self, agent_id: UUID, model_id: int, memories: Sequence[NewMemory]) -> None:
+        """Write the passages' vectors of new memories."""
+        rows = [
+            (memory.id, position, vector)
+            for memory in sorted(memories, key=lambda memory: memory.id)
+            for position, vector in enumerate(memory.passages)
+        ]
+        if not rows:
+            return
+        await self._driver.execute(
+            """
+            INSERT INTO memory_passages (agent_id, tenant_id, embedding_model_id, memory_id, position, embedding)
+            SELECT $1, $2, $3, new.* FROM unnest($4::uuid[], $5::smallint[], $6::vector[]) AS new
+            """,
+            agent_id,
+            self._tenant_id,
+            model_id,
+            [id for id, _, _ in rows],
+            [position for _, position, _ in rows],
+            packed([vector for _, _, vector in rows]),
+        )
+        await self._count(agent_id, passages=len(rows))
+
+    async def remove_passages(self, agent_id: UUID, memory_id: UUID) -> None:
+        status: str = await self._driver.execute(
+            "DELETE FROM memory_passages WHERE agent_id = $1 AND memory_id = $2", agent_id, memory_id
+        )
+        if (removed := int(status.rsplit(maxsplit=1)[-1])) > 0:
+            await self._count(agent_id, passages=-removed)
 
     async def remove_terms(self, agent_id: UUID, memory_id: UUID) -> None:
         """Take a memory's words out of the index and out of the running counts."""
@@ -125,21 +155,23 @@ class MemoryRepository:
             agent_id,
             memory_id,
         )
-        await self._count(agent_id, -1, -lengths[0]["length"] if lengths else 0)
+        await self._count(agent_id, memories=-1, terms=-lengths[0]["length"] if lengths else 0)
 
-    async def _count(self, agent_id: UUID, memories: int, terms: int) -> None:
+    async def _count(self, agent_id: UUID, *, memories: int = 0, terms: int = 0, passages: int = 0) -> None:
         await self._driver.execute(
             """
-            INSERT INTO agent_counters AS counter (agent_id, shard, tenant_id, memories, terms)
-            VALUES ($1, $2, $3, $4, $5)
+            INSERT INTO agent_counters AS counter (agent_id, shard, tenant_id, memories, terms, passages)
+            VALUES ($1, $2, $3, $4, $5, $6)
             ON CONFLICT (agent_id, shard) DO UPDATE
-            SET memories = counter.memories + excluded.memories, terms = counter.terms + excluded.terms
+            SET memories = counter.memories + excluded.memories, terms = counter.terms + excluded.terms,
+                passages = counter.passages + excluded.passages
             """,
             agent_id,
             random.randrange(COUNTER_SHARDS),  # noqa: S311 - spreads locks, guards nothing
             self._tenant_id,
             memories,
             terms,
+            passages,
         )
 
     async def get(self, id: UUID) -> dict[str, Any] | None:

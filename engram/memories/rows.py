@@ -13,7 +13,7 @@ from engram.embeddings.base import Vectors
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
-    """A row to be written; ``embedding`` has the model's dimension."""
+    """A row to be written; ``embedding`` has the model's dimension, ``passages`` the shape (passages, dimension)."""
 
     id: UUID
     content: str
@@ -29,6 +29,7 @@ class NewMemory:
     dedup_hash: bytes
     chunks: int
     embedding: Vectors
+    passages: Vectors
 
 
 @dataclass(frozen=True, slots=True)

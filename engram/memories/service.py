@@ -13,9 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.agents.service import AgentService
 from engram.db.database import Database
-from engram.embeddings.base import Embedder, Vectors
-from engram.embeddings.checks import unit_vector
+from engram.embeddings.base import Embedder
 from engram.entities.service import EntityService
+from engram.memories.embedding import embed
 from engram.memories.pending import PendingRepository
 from engram.memories.preparation import Prepared, hashes_of, prepare
 from engram.memories.projections import Projector
@@ -33,6 +33,7 @@ from engram.memories.schemas import (
     MemoryPage,
     MemoryStatus,
 )
+from engram.memories.tuning import MemoryTuning
 from engram.memories.vectors import VectorIndex
 from engram.paging import decode_cursor, encode_cursor
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
@@ -64,6 +65,7 @@ class MemoryService:
         entities: EntityService,
         projector: Projector,
         *,
+        tuning: MemoryTuning,
         propose_names: bool = False,
     ) -> None:
         self._database = database
@@ -72,6 +74,7 @@ class MemoryService:
         self._agents = agents
         self._entities = entities
         self._projector = projector
+        self._tuning = tuning
         self._propose_names = propose_names
 
     async def create(self, scope: Scope, request: MemoryCreate) -> MemoryCreated:
@@ -142,6 +145,7 @@ class MemoryService:
             if not await memories.delete(agent_id, memory_id, datetime.now(UTC)):
                 raise memory_not_found(id)
             await memories.remove_terms(agent_id, memory_id)
+            await memories.remove_passages(agent_id, memory_id)
             await self._entities.forget(connection, scope, agent_id, memory_id)
         return MemoryDeleted(id=id, status=MemoryStatus.deleted)
 
@@ -191,7 +195,12 @@ class MemoryService:
         # Said twice in one batch: the first stands for all.
         first = {value: at for at, value in reversed(list(enumerate(hashes)))}
         missing = sorted(at for value, at in first.items() if not _stands(twins.get(value), items[at], now))
-        embedded = await self._embed([items[at] for at in missing], [prefix.format(at) for at in missing])
+        embedded = await embed(
+            self._embedder,
+            [items[at] for at in missing],
+            [prefix.format(at) for at in missing],
+            passage_chars=self._tuning.passage_chars,
+        )
         prepared = await asyncio.to_thread(
             prepare,
             [items[at] for at in missing],
@@ -224,21 +233,10 @@ class MemoryService:
             await self._entities.declare(connection, scope, agent_id, prepared.declaration.only(inserted))
             await PendingRepository(connection).owe(scope, agent_id, new, self._projector.names, now + PROJECTION_GRACE)
             await memories.add_terms(agent_id, [(id, prepared.terms[id]) for id in new])
+            await memories.add_passages(
+                agent_id, self._index.model_id, [row for row in prepared.rows if row.id in inserted]
+            )
         return inserted
-
-    async def _embed(self, items: Sequence[MemoryItem], prefixes: Sequence[str]) -> Sequence[tuple[Vectors, int]]:
-        """A vector of length 1 (or 0) and the number of chunks for each item; no connection is held meanwhile."""
-        dimension = self._embedder.model.dimension
-        for item, prefix in zip(items, prefixes, strict=True):
-            if item.embedding is not None and len(item.embedding) != dimension:
-                raise InvalidInputProblem.of(
-                    f"{prefix}embedding",
-                    f"has {len(item.embedding)} dimensions; the model {self._embedder.model.name} has {dimension}",
-                )
-        texts = [item.content for item in items if item.embedding is None]
-        passages = await self._embedder.embed_passages(texts) if texts else None
-        computed = iter(zip(passages.vectors, passages.chunks, strict=True)) if passages else iter(())
-        return [(unit_vector(item.embedding), 1) if item.embedding is not None else next(computed) for item in items]
 
 
 class _TwinGone(Exception):

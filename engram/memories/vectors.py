@@ -11,12 +11,12 @@ MAX_VECTOR_DIMENSION = 2000
 MAX_HALFVEC_DIMENSION = 4000
 
 EXACT_SEARCH_LIMIT = 10_000
-"""An agent with at most this many memories is scanned: that is complete, and its cost is bounded."""
+"""An agent with at most this many memories, or passages, is scanned: that is complete, and its cost is bounded."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorIndex:
-    """The index of one model. ``model_id`` and ``dimension`` are numbers of our own tables, fit to stand in SQL."""
+    """The indexes of one model. ``model_id`` and ``dimension`` are numbers of our own tables, fit to stand in SQL."""
 
     model_id: int
     dimension: int
@@ -31,8 +31,9 @@ class VectorIndex:
         kind = "vector" if self.dimension <= MAX_VECTOR_DIMENSION else "halfvec"
         return f"{kind}({self.dimension:d})"
 
-    def serves(self, memories: int) -> bool:
-        return self.exists and memories > EXACT_SEARCH_LIMIT
+    def serves(self, vectors: int) -> bool:
+        """Whether so many vectors of an agent are searched through the index."""
+        return self.exists and vectors > EXACT_SEARCH_LIMIT
 
     def distance(self, alias: str, query: str, *, indexed: bool) -> str:
         """Cosine distance as an expression; ``query`` is a placeholder of type vector."""
@@ -45,16 +46,18 @@ class VectorIndex:
         return f"{alias}.embedding_model_id = {self.model_id:d}"
 
     @property
-    def name(self) -> str:
-        return f"memories_embedding_{self.model_id:d}_idx"
+    def statements(self) -> dict[str, str]:
+        """What makes the indexes, by name: one of memories, one of passages."""
+        return {
+            f"{table}_embedding_{self.model_id:d}_idx": self._statement(table)
+            for table in ("memories", "memory_passages")
+        }
 
-    @property
-    def statement(self) -> str:
-        """What makes the index."""
+    def _statement(self, table: str) -> str:
         kind = "vector" if self.dimension <= MAX_VECTOR_DIMENSION else "halfvec"
         return (
-            f"CREATE INDEX {self.name} ON memories USING hnsw ((embedding::{self.type}) {kind}_cosine_ops)"
-            f" WHERE embedding_model_id = {self.model_id:d}"
+            f"CREATE INDEX {table}_embedding_{self.model_id:d}_idx ON {table}"
+            f" USING hnsw ((embedding::{self.type}) {kind}_cosine_ops) WHERE embedding_model_id = {self.model_id:d}"
         )
 
 

@@ -31,6 +31,7 @@ class AskedAgent:
     language: str
     memories: int
     terms: int
+    passages: int
 
     @property
     def average_length(self) -> float:
@@ -83,10 +84,12 @@ class RecallRepository:
         """What a recall needs to know of its agent, and HNSW set to answer in full, in one statement."""
         row = await self._driver.fetchrow(
             f"""
-            SELECT a.language, coalesce(c.memories, 0) AS memories, coalesce(c.terms, 0) AS terms, {SEARCH_SETTINGS}
+            SELECT a.language, coalesce(c.memories, 0) AS memories, coalesce(c.terms, 0) AS terms,
+                coalesce(c.passages, 0) AS passages, {SEARCH_SETTINGS}
             FROM agents a
             CROSS JOIN LATERAL (
-                SELECT sum(memories)::bigint AS memories, sum(terms)::bigint AS terms
+                SELECT sum(memories)::bigint AS memories, sum(terms)::bigint AS terms,
+                    sum(passages)::bigint AS passages
                 FROM agent_counters WHERE agent_id = $1
             ) AS c
             WHERE a.id = $1 AND a.tenant_id = $2
@@ -94,7 +97,7 @@ class RecallRepository:
             agent_id,
             self._tenant_id,
         )
-        return AskedAgent(row["language"], row["memories"], row["terms"]) if row else None
+        return AskedAgent(row["language"], row["memories"], row["terms"], row["passages"]) if row else None
 
     async def arms(self, question: Question, agent: AskedAgent, top_k: int) -> Found:
         around = self._around(question)
@@ -109,12 +112,18 @@ class RecallRepository:
             average_length=agent.average_length,
             pool=max(self._tuning.pool_floor, 2 * top_k),
             indexed=self._index.serves(agent.memories),
+            passages=self._passages(agent),
         )
         rows = await self._driver.fetch(statement, *around.p.values)
         return Found(
-            [Candidate(row["id"], row["similarity"], row["bm25"], tuple(row["terms"].split())) for row in rows],
+            [Candidate(row["id"], row["similarity"], row["bm25"], _terms(row["terms"])) for row in rows],
             dict(sorted((rows[0]["weights"] or {}).items())) if rows else {},
         )
+
+    def _passages(self, agent: AskedAgent) -> statements.Passages:
+        if not self._tuning.passages or not agent.passages:
+            return statements.Passages.none
+        return statements.Passages.indexed if self._index.serves(agent.passages) else statements.Passages.scanned
 
     async def walk(
         self,
@@ -138,6 +147,7 @@ class RecallRepository:
             vector=question.vector,
             weights=weights,
             average_length=agent.average_length,
+            passages=self._passages(agent),
         )
         row = await self._driver.fetchrow(statement, *around.p.values)
         assert row is not None  # aggregates give one row always
@@ -147,7 +157,7 @@ class RecallRepository:
         return Walked(
             [WalkEdge(*edge) for edge in edges],
             [
-                Candidate(id, similarity, bm25, tuple(terms.split()))
+                Candidate(id, similarity, bm25, _terms(terms))
                 for id, similarity, bm25, terms in _columns(row, "ids", "similarities", "bm25s", "terms")
             ],
             row["truncated"],
@@ -182,6 +192,10 @@ class RecallRepository:
             tuning=self._graph,
             p=Parameters(),
         )
+
+
+def _terms(joined: str) -> tuple[str, ...]:
+    return tuple(joined.split("\n")) if joined else ()
 
 
 def _columns(row: Any, *names: str) -> Any:

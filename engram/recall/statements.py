@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import Enum, auto
 
 from engram.graph.neighbours import Neighbourhood
 from engram.memories.predicates import Visibility
@@ -21,11 +22,34 @@ MAX_COUNTED = 50_000
 """Counting the memories in which a term stands ends here."""
 
 
+class Passages(Enum):
+    """How the passages of an agent's memories are searched, if it has any."""
+
+    none = auto()
+    scanned = auto()
+    indexed = auto()
+
+
+def _similarity(id: str, agent: str, query: str, passages: Passages) -> str:
+    """The cosine of one memory, or of its nearest passage where that is nearer. Null for a zero vector."""
+    best = f"""
+        , (
+            SELECT max(nullif(1 - (c.embedding <=> {query}), 'NaN')) FROM memory_passages c
+            WHERE c.agent_id = {agent} AND c.memory_id = {id}
+        )"""
+    return f"""
+        SELECT greatest(
+            nullif(1 - (m.embedding <=> {query}), 'NaN'){"" if passages is Passages.none else best}
+        ) AS similarity
+        FROM memories m WHERE m.agent_id = {agent} AND m.id = {id} LIMIT 1
+    """
+
+
 def _words(id: str, asked: str, agent: str, average: str, tuning: RecallTuning) -> str:
     """BM25 (times ``FIXED_POINT``) and the terms of one memory, probed in the index; ``asked (term, idf)``."""
     return f"""
         SELECT coalesce(sum({_bm25("asked.idf", average, tuning)}), 0)::float8 AS bm25,
-            coalesce(string_agg(t.term, ' ' ORDER BY t.term), '') AS terms
+            coalesce(string_agg(t.term, E'\n' ORDER BY t.term), '') AS terms
         FROM {asked}
         CROSS JOIN LATERAL (
             SELECT t.term, t.frequency, t.length FROM memory_terms t
@@ -54,11 +78,12 @@ def arms(
     average_length: float,
     pool: int,
     indexed: bool,
+    passages: Passages,
 ) -> str:
     """The best ``pool`` by vector and by words, with both scores each, and what the query's terms weigh.
 
-    Columns: id, similarity, bm25 (times ``FIXED_POINT``, 0 without a match), terms (those that the memory holds, parted
-    by spaces), weights (object of term to what it weighs: its idf times the weight that the query gives it).
+    Columns: id, similarity, bm25 (times ``FIXED_POINT``, 0 without a match), terms (those that the memory holds, one a
+    line), weights (object of term to what it weighs: its idf times the weight that the query gives it).
     """
     p = neighbourhood.p
     agent = p(neighbourhood.agent_id, "uuid")
@@ -113,6 +138,7 @@ def arms(
                 WHERE {visible} {f"AND (SELECT count(*) FROM indexed) < {limit}" if indexed else ""}
                 ORDER BY {index.distance("m", query, indexed=False)}, m.id LIMIT {limit}
             )
+            {_by_passage(visible, agent, index, query, limit, passages)}
         ),
         lexical AS MATERIALIZED (
             SELECT x.id FROM (SELECT id FROM matches ORDER BY bm25 DESC, id) AS x
@@ -123,8 +149,7 @@ def arms(
             (SELECT jsonb_object_agg(term, idf) FROM asked) AS weights
         FROM (SELECT id FROM nearest UNION SELECT id FROM lexical) AS candidate
         CROSS JOIN LATERAL (
-            SELECT 1 - (m.embedding <=> {query}) AS similarity
-            FROM memories m WHERE m.agent_id = {agent} AND m.id = candidate.id LIMIT 1
+            {_similarity("candidate.id", agent, query, passages)}
         ) AS memory
         CROSS JOIN LATERAL ({_words("candidate.id", "asked", agent, average, tuning)}) AS words
     """
@@ -143,6 +168,30 @@ def _indexed(visible: str, index: VectorIndex, query: str, limit: str) -> str:
         ),"""
 
 
+def _by_passage(visible: str, agent: str, index: VectorIndex, query: str, limit: str, passages: Passages) -> str:
+    """Memories with the nearest passages. A memory has several: of an index more are read than are wanted."""
+    if passages is Passages.none:
+        return ""
+    seen = f"CROSS JOIN LATERAL (SELECT FROM memories m WHERE {visible} AND m.id = near.memory_id LIMIT 1) AS seen"
+    mine = f"near.agent_id = {agent} AND {index.of_model('near')}"
+    if passages is Passages.indexed:
+        return f"""
+            UNION (
+                SELECT near.memory_id FROM memory_passages near {seen}
+                WHERE {mine} ORDER BY {index.distance("near", query, indexed=True)} LIMIT 4 * {limit}
+            )"""
+    return f"""
+            UNION (
+                SELECT near.memory_id
+                FROM (
+                    SELECT near.memory_id, min({index.distance("near", query, indexed=False)}) AS distance
+                    FROM memory_passages near WHERE {mine}
+                    GROUP BY near.memory_id ORDER BY distance, near.memory_id
+                ) AS near {seen}
+                LIMIT {limit}
+            )"""
+
+
 def walk(
     neighbourhood: Neighbourhood,
     tuning: RecallTuning,
@@ -154,6 +203,7 @@ def walk(
     vector: object,
     weights: Mapping[str, float],
     average_length: float,
+    passages: Passages,
 ) -> str:
     """Edges within ``max_hops`` of the anchors and the nodes they lead to, as one row of arrays.
 
@@ -206,8 +256,7 @@ def walk(
             SELECT n.id, memory.similarity, words.bm25, words.terms
             FROM ({nodes}) AS n
             CROSS JOIN LATERAL (
-                SELECT 1 - (m.embedding <=> {p(vector, "vector")}) AS similarity
-                FROM memories m WHERE m.agent_id = {agent} AND m.id = n.id LIMIT 1
+                {_similarity("n.id", agent, p(vector, "vector"), passages)}
             ) AS memory
             CROSS JOIN LATERAL ({_words("n.id", asked, agent, p(average_length, "float8"), tuning)}) AS words
         )

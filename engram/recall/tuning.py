@@ -25,6 +25,9 @@ class RecallTuning:
     """Memories, 1 to 10,000, that a walk goes on from at each hop, best first. With ``fan_out`` 24 and 64 LoCoMo,
     HotpotQA and MuSiQue give what they give with 50 and 200, to the third decimal of recall@5 and recall@10."""
 
+    passages: bool = True
+    """Whether the passage of a longer memory that is nearest to the query counts where it is nearer than the whole."""
+
     bm25_k1: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = 1.2
     """BM25's k1, 0 to 100: how slowly a term's repetitions saturate; at 0 they count for nothing. Okapi BM25 as in
     Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009)."""

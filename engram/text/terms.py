@@ -17,7 +17,7 @@ from engram.text.stopwords import stop_words
 from engram.text.words import fold, has_unspaced, runs
 
 MAX_TERM_CHARS = 64
-MAX_QUERY_TERMS = 128
+MAX_QUERY_TERMS = 512
 MAX_TERMS = 50_000
 """Different terms of one text that are indexed: far more than a book has, and a bound on what a text can cost."""
 MAX_FREQUENCY = 32767
