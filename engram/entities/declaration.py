@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -26,18 +27,22 @@ class Declaration:
         return Declaration({name: self.spellings[name] for name in names}, roles, proposed)
 
 
+_QUALIFIER = re.compile(r"\s*[(（][^()（）]*[)）]\s*$")
+
+
 def declare(
     declared: Mapping[UUID, Sequence[tuple[str, bool]]], proposals: Mapping[UUID, Iterable[str]]
 ) -> Declaration:
     """Canonicalise what memories declare, as ``(name, is_subject)``, and what is proposed for them.
 
-    Names that name nothing are dropped. Declared twice, a name has the stronger role; declared, it is not proposed.
+    Names that name nothing are dropped. A name with a qualifier behind it, ``Hello Love (song)``, also declares the
+    bare name, by which texts speak of it. Declared twice, a name has the stronger role; declared, it is not proposed.
     """
     spellings: dict[str, set[str]] = {}
     roles: dict[tuple[UUID, str], bool] = {}
     proposed: set[tuple[UUID, str]] = set()
     for memory_id, names in declared.items():
-        for raw, is_subject in names:
+        for raw, is_subject in (variant for declared_name in names for variant in _variants(*declared_name)):
             name = canonical_name(raw)
             if name is not None:
                 spellings.setdefault(name, set()).add(raw)
@@ -49,3 +54,10 @@ def declare(
                 spellings.setdefault(name, set()).add(raw)
                 proposed.add((memory_id, name))
     return Declaration(spellings, roles, proposed)
+
+
+def _variants(name: str, is_subject: bool) -> Iterator[tuple[str, bool]]:
+    yield name, is_subject
+    bare = _QUALIFIER.sub("", name)
+    if bare and bare != name:
+        yield bare, is_subject
