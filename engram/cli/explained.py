@@ -19,6 +19,8 @@ def score_in_words(hit: RecallHit, explanation: Explanation, graph_weight: float
 
 def graph_in_words(hit: RecallHit, explanation: Explanation, hop_penalty: float) -> str:
     """``graph 0.351 = 0.381 × 0.95 × 1.00 × 0.97``: the anchor, then the three factors of each hop (see LEGEND)."""
+    if explanation.anchor_score is None and hit.path:
+        return f"graph {hit.graph_score:.3f} = the question names {hit.path[0].entity}, which this is about"
     if explanation.anchor_score is None:
         if hit.lexical_score == 0:
             return "graph 0: no path leads to it, and it shares no word with the question"

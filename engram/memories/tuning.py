@@ -12,5 +12,5 @@ from pydantic.dataclasses import dataclass
 class MemoryTuning:
     """Defaults are those of the product; raises ``ValidationError`` for a value out of its range."""
 
-    passage_chars: Annotated[int, Field(ge=0, le=100_000)] = 400
+    passage_chars: Annotated[int, Field(ge=0, le=100_000)] = 200
     """Characters, 0 to 100,000, of a passage: a longer text is embedded by passages too; at 0 none is."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from engram.graph.schemas import RelationType
 from engram.recall.ranking import Ranked, path_behind, places
 from engram.recall.schemas import Alternative, Explanation, PathStep, RecallHit
 from engram.recall.walk import Path, Walk
@@ -65,7 +66,7 @@ class Answer:
                 "lexical_score": hit.leg.lexical,
                 "graph_score": hit.graph,
                 "hops": len(path.edges) if path else 0,
-                "path": _steps(path, entities) if path else [],
+                "path": _steps(path, entities) if path else _by_name(hit),
                 "explain": self._explanation(hit, path, entities) if self._explain else None,
             }
         )
@@ -84,6 +85,16 @@ class Answer:
                 Alternative(score=weaker.score, path=_steps(weaker, entities)) for weaker in self._alternatives[hit.id]
             ],
         )
+
+
+def _by_name(hit: Ranked) -> list[PathStep]:
+    """The one step from the query itself, where a name in it is behind the graph score."""
+    named = hit.leg.named
+    if named is None or named.score <= hit.leg.lexical:
+        return []
+    return [
+        PathStep(memory_id=str(hit.id), relation_type=RelationType.entity_link, weight=named.score, entity=named.entity)
+    ]
 
 
 def _steps(path: Path, entities: Mapping[str, str]) -> list[PathStep]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
+from engram.recall.naming import Named
 from engram.recall.scoring import Parts, blend, lexical_score, vector_score
 from engram.recall.walk import Path, Walk
 
@@ -17,11 +18,17 @@ class Leg:
     vector: float
     lexical: float
     terms: tuple[str, ...]
+    named: Named | None = None
+
+    @property
+    def asked(self) -> float:
+        """Graph score at hop 0: the query's words, or a name in it, lead to the memory."""
+        return max(self.lexical, self.named.score if self.named else 0.0)
 
     @property
     def source(self) -> float:
         """What an anchor starts a walk with."""
-        return max(self.vector, self.lexical)
+        return max(self.vector, self.asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +42,25 @@ class Ranked:
     walked: bool
 
 
-def legs(candidates: Iterable[tuple[UUID, float, float, tuple[str, ...]]], best_bm25: float) -> dict[UUID, Leg]:
-    """Scores of candidates ``(id, similarity, bm25, terms)``."""
+def legs(
+    candidates: Iterable[tuple[UUID, float, float, tuple[str, ...]]], best_bm25: float, names: Mapping[UUID, Named]
+) -> dict[UUID, Leg]:
+    """Scores of candidates ``(id, similarity, bm25, terms)``, of which the query may name what some are about."""
     return {
-        id: Leg(vector_score(similarity), lexical_score(bm25, best_bm25), terms)
+        id: Leg(vector_score(similarity), lexical_score(bm25, best_bm25), terms, names.get(id))
         for id, similarity, bm25, terms in candidates
     }
 
 
 def anchors(found: Mapping[UUID, Leg], count: int, *, lexical: bool) -> dict[UUID, float]:
-    """Where the walk starts: the best ``count`` by vector, and by words those that share any; ties by id."""
+    """Where the walk starts: the best ``count`` by vector, by words where any is shared, and by name; ties by id."""
     by_vector = sorted(found, key=lambda id: (-found[id].vector, id))[:count]
     chosen = dict.fromkeys(by_vector)
     if lexical:
         by_words = sorted((id for id in found if found[id].lexical > 0), key=lambda id: (-found[id].lexical, id))
         chosen |= dict.fromkeys(by_words[:count])
+        by_name = sorted((id for id, leg in found.items() if leg.named), key=lambda id: (-found[id].asked, id))
+        chosen |= dict.fromkeys(by_name[:count])
     return {id: found[id].source for id in chosen}
 
 
@@ -59,9 +70,9 @@ def rank(found: Mapping[UUID, Leg], walk: Walk, graph_weight: float) -> list[Ran
     ranked = []
     for id, leg in found.items():
         led = reached.get(id, 0.0)
-        graph = max(leg.lexical, led)
+        graph = max(leg.asked, led)
         parts = blend(leg.vector, graph, graph_weight)
-        ranked.append(Ranked(id, leg, graph, parts, walked=led > leg.lexical))
+        ranked.append(Ranked(id, leg, graph, parts, walked=led > leg.asked))
     ranked.sort(key=lambda r: (-r.parts.score, r.id))
     return ranked
 

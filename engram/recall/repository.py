@@ -21,6 +21,7 @@ from engram.memories.predicates import Visibility
 from engram.memories.vectors import SEARCH_SETTINGS, VectorIndex
 from engram.recall import statements
 from engram.recall.asked import AskedTerm
+from engram.recall.naming import Subject
 from engram.recall.walk import WalkEdge
 from engram.tenants.scope import Scope
 from engram.tuning import Tuning
@@ -52,6 +53,7 @@ class Candidate:
 class Found:
     candidates: list[Candidate]
     weights: dict[str, float]
+    subjects: list[Subject]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class Question:
     agent_id: UUID
     vector: Vectors
     terms: Sequence[AskedTerm]
+    openings: Sequence[str]
     visibility: Visibility
     multipliers: dict[str, float]
 
@@ -113,11 +116,16 @@ class RecallRepository:
             pool=max(self._tuning.pool_floor, 2 * top_k),
             indexed=self._index.serves(agent.memories),
             passages=self._passages(agent),
+            openings=list(question.openings),
         )
         rows = await self._driver.fetch(statement, *around.p.values)
         return Found(
             [Candidate(row["id"], row["similarity"], row["bm25"], _terms(row["terms"])) for row in rows],
             dict(sorted((rows[0]["weights"] or {}).items())) if rows else {},
+            [
+                Subject(UUID(memory_id), name, display_name, size)
+                for memory_id, name, display_name, size in ((rows[0]["subjects"] or []) if rows else [])
+            ],
         )
 
     def _passages(self, agent: AskedAgent) -> statements.Passages:

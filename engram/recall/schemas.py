@@ -63,7 +63,8 @@ class RecallRequest(WireModel):
 
 
 class PathStep(ResponseModel):
-    """One memory on the chain behind a graph score. The first step is the anchor, reached by no edge."""
+    """One memory on the chain behind a graph score. The first step is the anchor, reached by no edge; where
+    the query names an entity that it is about, at 0 hops, the step says so."""
 
     memory_id: Id
     relation_type: RelationType | None = None
@@ -101,7 +102,9 @@ class RecallHit(Memory):
     lexical_score: float
     graph_score: float
     hops: int = Field(description="Edges on `path`; 0 where the query itself found the memory.")
-    path: list[PathStep] = Field(description="Chain behind graph_score; empty at 0 hops.")
+    path: list[PathStep] = Field(
+        description="Chain behind graph_score. At 0 hops empty, or one step: the name by which the query leads here."
+    )
     explain: Explanation | None = None
 
 

@@ -14,19 +14,23 @@ from engram.agents.service import agent_not_found
 from engram.db.database import Database
 from engram.embeddings.base import Embedder, Vectors
 from engram.embeddings.checks import unit_vector
+from engram.entities.recognition import openings
 from engram.graph.relations import multipliers
+from engram.graph.schemas import RelationType
 from engram.memories.predicates import Visibility
 from engram.memories.vectors import VectorIndex
 from engram.problems import InvalidInputProblem
 from engram.recall import diversity, ranking
 from engram.recall.answer import Answer
 from engram.recall.asked import asked_terms
+from engram.recall.naming import named
 from engram.recall.repository import AskedAgent, Found, Question, RecallRepository, Walked
 from engram.recall.schemas import RecallRequest, RecallResponse
 from engram.recall.tuning import RecallTuning
 from engram.recall.walk import Walk
 from engram.tenants.scope import Scope
-from engram.text.terms import analyzer_for
+from engram.text.stopwords import stop_words
+from engram.text.terms import MAX_QUERY_TERMS, analyzer_for
 from engram.tuning import Tuning
 
 _NOTHING = Walked([], [], truncated=False)
@@ -55,10 +59,11 @@ class RecallService:
             question = _question(request, vector, agent, self._tuning.recall)
             found = await recalls.arms(question, agent, request.top_k)
             best = max((candidate.bm25 for candidate in found.candidates), default=0.0)
-            legs = ranking.legs(_rows(found), best)
+            names = named(request.query, found.subjects, stop_words(agent.language))
+            legs = ranking.legs(_rows(found), best, names)
             anchors = ranking.anchors(legs, self._tuning.recall.anchors, lexical=request.lexical)
             walked = await self._walk(recalls, request, question, agent, found, anchors)
-            legs = ranking.legs(_rows(walked), best) | legs
+            legs = ranking.legs(_rows(walked), best, names) | legs
             answer = _ranked(request, legs, walked, anchors)
             memories, entities = await recalls.show(
                 question.agent_id, answer.ids, answer.entity_ids, embeddings=request.diversity > 0
@@ -105,6 +110,7 @@ def _question(request: RecallRequest, vector: Vectors, agent: AskedAgent, tuning
         agent_id=UUID(request.agent_id),
         vector=vector,
         terms=asked_terms(analyzer, request.query, request.as_of or now, tuning) if request.lexical else [],
+        openings=_openings(request, tuning),
         visibility=Visibility(
             now=now,
             as_of=request.as_of,
@@ -118,6 +124,14 @@ def _question(request: RecallRequest, vector: Vectors, agent: AskedAgent, tuning
         ),
         multipliers=multipliers(request.relation_types),
     )
+
+
+def _openings(request: RecallRequest, tuning: RecallTuning) -> list[str]:
+    """How names in the query may open; none where a name may lead nowhere."""
+    walked = request.relation_types is None or RelationType.entity_link in request.relation_types
+    if not (tuning.names and request.lexical and request.max_hops and walked):
+        return []
+    return sorted(openings(request.query))[:MAX_QUERY_TERMS]
 
 
 def _rows(found: Found | Walked) -> list[tuple[UUID, float, float, tuple[str, ...]]]:

@@ -21,6 +21,12 @@ it do. Every candidate is scored by all terms."""
 MAX_COUNTED = 50_000
 """Counting the memories in which a term stands ends here."""
 
+MAX_NAMES = 256
+"""Entities whose names are compared with the query."""
+
+MAX_ABOUT = 24
+"""An entity that more memories are about is too common to lead a query to any of them."""
+
 
 class Passages(Enum):
     """How the passages of an agent's memories are searched, if it has any."""
@@ -79,11 +85,13 @@ def arms(
     pool: int,
     indexed: bool,
     passages: Passages,
+    openings: list[str],
 ) -> str:
     """The best ``pool`` by vector and by words, with both scores each, and what the query's terms weigh.
 
     Columns: id, similarity, bm25 (times ``FIXED_POINT``, 0 without a match), terms (those that the memory holds, one a
-    line), weights (object of term to what it weighs: its idf times the weight that the query gives it).
+    line), weights (object of term to what it weighs: its idf times the weight that the query gives it), subjects
+    (arrays of memory id, name, spelling and size, of entities whose name opens as the query does somewhere).
     """
     p = neighbourhood.p
     agent = p(neighbourhood.agent_id, "uuid")
@@ -100,6 +108,7 @@ def arms(
             p([term.group for term in terms], "int[]"),
         )
     )
+    names = _named(visible, agent, p(openings, "text[]"), p(MAX_ABOUT, "int")) if openings else _NOBODY
     return f"""
         WITH counted AS MATERIALIZED (
             SELECT q.term, q.weight, q.together, (
@@ -144,15 +153,44 @@ def arms(
             SELECT x.id FROM (SELECT id FROM matches ORDER BY bm25 DESC, id) AS x
             CROSS JOIN LATERAL (SELECT FROM memories m WHERE {visible} AND m.id = x.id LIMIT 1) AS seen
             LIMIT {limit}
-        )
+        ),
+        named AS MATERIALIZED ({names})
         SELECT candidate.id, memory.similarity, words.bm25, words.terms,
-            (SELECT jsonb_object_agg(term, idf) FROM asked) AS weights
-        FROM (SELECT id FROM nearest UNION SELECT id FROM lexical) AS candidate
+            (SELECT jsonb_object_agg(term, idf) FROM asked) AS weights,
+            (SELECT jsonb_agg(jsonb_build_array(memory_id, name, display_name, size)) FROM named) AS subjects
+        FROM (
+            SELECT id FROM nearest UNION SELECT id FROM lexical UNION SELECT memory_id FROM named
+        ) AS candidate
         CROSS JOIN LATERAL (
             {_similarity("candidate.id", agent, query, passages)}
         ) AS memory
         CROSS JOIN LATERAL ({_words("candidate.id", "asked", agent, average, tuning)}) AS words
     """
+
+
+def _named(visible: str, agent: str, openings: str, most: str) -> str:
+    """Memories about the entities whose names open so. An entity that too many are about leads to none."""
+    return f"""
+        SELECT about.memory_id, entity.name, entity.display_name, about.size
+        FROM (
+            SELECT e.id, e.name, e.display_name FROM entities e
+            WHERE e.agent_id = {agent} AND e.opening = ANY ({openings})
+            ORDER BY e.name LIMIT {MAX_NAMES:d}
+        ) AS entity
+        CROSS JOIN LATERAL (
+            SELECT subject.memory_id, count(*) OVER () AS size
+            FROM (
+                SELECT s.memory_id FROM mentions s
+                WHERE s.agent_id = {agent} AND s.entity_id = entity.id AND s.is_subject
+                ORDER BY s.memory_id LIMIT {most} + 1
+            ) AS subject
+        ) AS about
+        CROSS JOIN LATERAL (SELECT FROM memories m WHERE {visible} AND m.id = about.memory_id LIMIT 1) AS seen
+        WHERE about.size <= {most}
+    """
+
+
+_NOBODY = "SELECT NULL::uuid AS memory_id, ''::text AS name, ''::text AS display_name, 0::bigint AS size LIMIT 0"
 
 
 def _indexed(visible: str, index: VectorIndex, query: str, limit: str) -> str:

@@ -28,6 +28,9 @@ class RecallTuning:
     passages: bool = True
     """Whether the passage of a longer memory that is nearest to the query counts where it is nearer than the whole."""
 
+    names: bool = True
+    """Whether a name that stands in the query leads to the memories about its entity."""
+
     bm25_k1: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = 1.2
     """BM25's k1, 0 to 100: how slowly a term's repetitions saturate; at 0 they count for nothing. Okapi BM25 as in
     Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009)."""
