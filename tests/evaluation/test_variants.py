@@ -11,12 +11,15 @@ from engram.evaluation.problems import EvaluationError
 from engram.evaluation.variants import names_of, parse_variants
 from engram.graph.schemas import RelationType
 from engram.graph.tuning import GraphTuning
+from engram.memories.tuning import MemoryTuning
 from engram.recall.tuning import RecallTuning
 from engram.tuning import WRITE_TIME, Tuning
 
 
 def test_the_default_is_the_main_table() -> None:
-    assert names_of(parse_variants("default")) == ["vector", "lexical", "vector+lexical", "formula", "full"]
+    assert names_of(parse_variants("default")) == [
+        *("vector", "vector+passages", "lexical", "vector+lexical", "formula", "full")
+    ]
 
 
 def test_the_named_ones_are_requests() -> None:
@@ -63,7 +66,7 @@ def test_every_field_of_a_tuning_can_be_varied(owner: type) -> None:
 
 
 def test_what_is_written_is_named_as_it_is() -> None:
-    assert {field.name for owner in (RecallTuning, GraphTuning) for field in fields(owner)} >= WRITE_TIME
+    assert {field.name for owner in (RecallTuning, GraphTuning, MemoryTuning) for field in fields(owner)} >= WRITE_TIME
 
 
 @pytest.mark.parametrize(

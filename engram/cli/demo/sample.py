@@ -205,7 +205,7 @@ CONVERSATIONS = (
         (
             Note("User wants to give Rita the weekend in the Douro that she talked about at Easter", names=("Rita",)),
             Note("User asked to be reminded of the passport on 20 April", names=("passport",)),
-            Note("User wants to run the Porto half marathon in under two hours", names=("Porto",)),
+            Note("User is training to run the Porto half marathon in under two hours", names=("Porto",)),
             Note("The orchestra has two extra rehearsals of Dvořák's Eighth in May", names=("orchestra",)),
         ),
     ),
