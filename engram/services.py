@@ -107,7 +107,7 @@ async def assemble(
         database,
         [
             EntityProjection(database, agents, MemoryTexts(), enabled=settings.entity_recognition != "off"),
-            ThematicProjection(database, agents, index, threshold, tuning.graph.thematic_degree),
+            ThematicProjection(database, agents, index, threshold, tuning.graph),
         ],
     )
     return Services(

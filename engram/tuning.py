@@ -12,7 +12,7 @@ from engram.recall.tuning import RecallTuning
 EntityRecognition = Literal["off", "known", "rules"]
 """How names are found in texts; see the setting of that name."""
 
-WRITE_TIME = frozenset({"passage_chars", "thematic_degree", "thematic_threshold"})
+WRITE_TIME = frozenset({"passage_chars", "thematic_degree", "thematic_min_bytes", "thematic_threshold"})
 """Fields that decide what is stored when a memory arrives. The others act when something is asked."""
 
 

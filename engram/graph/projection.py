@@ -13,6 +13,7 @@ from engram.db.database import Database
 from engram.graph.repository import EdgeRepository, NewEdge
 from engram.graph.schemas import RelationType
 from engram.graph.thematic import nearest, weight
+from engram.graph.tuning import GraphTuning
 from engram.memories.projections import Settle
 from engram.memories.vectors import VectorIndex
 from engram.tenants.scope import Scope
@@ -25,18 +26,19 @@ MATRIX_LIMIT = 5_000_000
 
 
 class ThematicProjection:
-    """Links each new memory to its nearest of the agent, those of its own batch included."""
+    """Links each new memory to its nearest of the agent, those of its own batch included. Very short ones are not."""
 
     name = "thematic"
 
     def __init__(
-        self, database: Database, agents: AgentService, index: VectorIndex, threshold: float, degree: int
+        self, database: Database, agents: AgentService, index: VectorIndex, threshold: float, tuning: GraphTuning
     ) -> None:
         self._database = database
         self._agents = agents
         self._index = index
         self._threshold = threshold
-        self._degree = degree
+        self._degree = tuning.thematic_degree
+        self._min_bytes = tuning.thematic_min_bytes
 
     async def project(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], settle: Settle) -> None:
         async with self._database.snapshot() as connection:
@@ -44,10 +46,15 @@ class ThematicProjection:
             edges = EdgeRepository(connection, scope)
             by_matrix = len(memory_ids) >= MATRIX_FROM and counts.memories * self._index.dimension <= MATRIX_LIMIT
             if by_matrix:
-                ids, vectors = await edges.vectors(agent_id, self._index)
+                ids, vectors = await edges.vectors(agent_id, self._index, self._min_bytes)
             else:
                 pairs = await edges.nearest(
-                    agent_id, memory_ids, self._index, self._degree, indexed=self._index.serves(counts.memories)
+                    agent_id,
+                    memory_ids,
+                    self._index,
+                    self._degree,
+                    self._min_bytes,
+                    indexed=self._index.serves(counts.memories),
                 )
         if by_matrix:
             pairs = await asyncio.to_thread(self._from_matrix, ids, vectors, set(memory_ids))

@@ -193,22 +193,31 @@ class EdgeRepository:
         )
         return [dict(row) for row in rows]
 
-    async def vectors(self, agent_id: UUID, index: VectorIndex) -> tuple[list[UUID], list[np.ndarray]]:
-        """Embeddings of the agent's current memories, by id."""
+    async def vectors(self, agent_id: UUID, index: VectorIndex, min_bytes: int) -> tuple[list[UUID], list[np.ndarray]]:
+        """Embeddings of the agent's current memories of at least ``min_bytes``, by id."""
         rows = await self._driver.fetch(
             f"""
             SELECT m.id, m.embedding FROM memories m
             WHERE m.agent_id = $1 AND m.status = 'current' AND {index.of_model("m")}
+                AND octet_length(m.content) >= $2
             ORDER BY m.id
             """,
             agent_id,
+            min_bytes,
         )
         return [row["id"] for row in rows], [row["embedding"] for row in rows]
 
     async def nearest(
-        self, agent_id: UUID, memory_ids: Sequence[UUID], index: VectorIndex, degree: int, *, indexed: bool
+        self,
+        agent_id: UUID,
+        memory_ids: Sequence[UUID],
+        index: VectorIndex,
+        degree: int,
+        min_bytes: int,
+        *,
+        indexed: bool,
     ) -> list[tuple[UUID, UUID, float]]:
-        """For each of these memories its nearest current ones, as ``(id, neighbour, cosine)``."""
+        """For each of these memories its nearest current ones, as ``(id, neighbour, cosine)``; all of ``min_bytes`` or more."""
         if indexed:
             await self._driver.fetch(f"SELECT {SEARCH_SETTINGS}")
         distance = index.distance("m", "new.embedding", indexed=indexed)
@@ -220,12 +229,14 @@ class EdgeRepository:
                 SELECT m.id, {distance} AS distance
                 FROM memories m
                 WHERE m.agent_id = $1 AND m.status = 'current' AND {index.of_model("m")} AND m.id <> new.id
+                    AND octet_length(m.content) >= $3
                 ORDER BY {distance} LIMIT {degree:d}
             ) AS near
             WHERE new.agent_id = $1 AND new.id = ANY ($2::uuid[]) AND new.status = 'current'
-                AND {index.of_model("new")} AND near.distance <> 'NaN'
+                AND {index.of_model("new")} AND near.distance <> 'NaN' AND octet_length(new.content) >= $3
             """,
             agent_id,
             list(memory_ids),
+            min_bytes,
         )
         return [(row["id"], row["neighbour"], row["similarity"]) for row in rows]

@@ -12,7 +12,7 @@ from pydantic.dataclasses import dataclass
 class GraphTuning:
     """Defaults are those of the product; raises ``ValidationError`` for a value out of its range.
 
-    ``thematic_degree`` and ``thematic_threshold`` decide what is stored when a memory arrives, the others what is
+    The ``thematic_`` fields decide what is stored when a memory arrives, the others what is
     computed when one is asked for.
     """
 
@@ -21,6 +21,10 @@ class GraphTuning:
 
     thematic_threshold: Annotated[float, Field(ge=-1, lt=1, allow_inf_nan=False)] | None = None
     """Cosine, in [-1, 1), above which memories are linked; None: the embedder's own."""
+
+    thematic_min_bytes: Annotated[int, Field(ge=0, le=100_000)] = 24
+    """Bytes of UTF-8, 0 to 100,000, that a memory must have to be linked by theme: what is shorter ("Thanks, bye!") is
+    near all that is short, and about nothing."""
 
     temporal_weight: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.8
     """Weight, in (0, 1], of the link between neighbours in a session."""

@@ -1,29 +1,51 @@
 """A longer memory in passages, each with a vector of its own. Pure.
 
 The mean of a long text is near no question: what answers one is a sentence or two of it. So a text of more than one
-passage is embedded as a whole and by passages, and of them the nearest to a query counts.
+passage is embedded as a whole and by passages, and of them the nearest to a query counts. A sentence is not cut in two
+unless it is very long: half a sentence says something else.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from engram.embeddings.chunking import is_blank, split
+from engram.text.sentences import sentences
 
 MAX_PASSAGES = 512
 """Passages of one memory; those of a longer text are longer."""
 
+LONGEST = 4
+"""A sentence of so many times the size of a passage is cut, between words if possible."""
+
 
 def passages(text: str, chars: int) -> list[str]:
-    """``text`` in pieces of at most ``chars`` characters, ended where a sentence ends if possible; none if it is one.
+    """``text`` in passages of whole sentences, as many as go into ``chars`` characters; none if it is one passage.
 
-    Raises nothing; ``chars`` of 0 means that no text is divided.
+    ``chars`` of 0 means that no text is divided.
     """
     if not chars or len(text) <= chars:
         return []
-    pieces = split(text, max(chars, math.ceil(2 * len(text) / MAX_PASSAGES)), _characters)
-    return [piece for piece in pieces if not is_blank(piece)][:MAX_PASSAGES]
+    size = max(chars, math.ceil(2 * len(text) / MAX_PASSAGES))
+    packed = [passage for passage in _packed(_units(text, size), size) if not is_blank(passage)]
+    return packed[:MAX_PASSAGES] if len(packed) > 1 else []
+
+
+def _units(text: str, size: int) -> Iterator[str]:
+    for sentence in sentences(text):
+        yield from split(sentence, LONGEST * size, _characters) if len(sentence) > LONGEST * size else [sentence]
+
+
+def _packed(units: Iterator[str], size: int) -> Iterator[str]:
+    """Neighbours put together as long as they fit."""
+    passage = ""
+    for unit in units:
+        if passage and len(passage) + len(unit) > size:
+            yield passage
+            passage = ""
+        passage += unit
+    yield passage
 
 
 def _characters(texts: Sequence[str]) -> list[int]:

@@ -99,7 +99,10 @@ async def test_writing_an_edge_again_keeps_the_greater_weight(space: Space, firs
 
 async def test_edges_that_were_found_and_edges_that_are_asserted_are_one_where_they_meet(space: Space) -> None:
     one, other = ids(
-        await space.remember_all({"content": text, "embedding": space.vector(1)} for text in ("one", "other"))
+        await space.remember_all(
+            {"content": text, "embedding": space.vector(1)}
+            for text in ("one memory of the pair here", "the other memory of the pair")
+        )
     )
     asserted = await space.link(one, other, "thematic", weight=0.1)
     assert (asserted.weight, asserted.origin) == (1.0, "asserted")
@@ -130,7 +133,7 @@ async def test_edges_hold_from_their_beginning_and_until_before_their_end(space:
     one, other = ids(
         await space.remember_all(
             {"content": text, "valid_from": NOON - 9 * HOUR, "embedding": space.vector(*[0] * place, 1)}
-            for place, text in enumerate(("one", "other"))
+            for place, text in enumerate(("one memory of the pair here", "the other memory of the pair"))
         )
     )
     await space.link(one, other, "causal", valid_from=NOON, valid_until=NOON + HOUR)
@@ -197,7 +200,7 @@ async def test_computed_and_stored_edges_share_one_list(space: Space) -> None:
     written = ids(
         await space.remember_all(
             {
-                "content": f"turn {place}",
+                "content": f"this is turn number {place} of it",
                 "session_id": "s",
                 "entities": ["Zyra"],
                 "embedding": space.vector(1, place / 10),

@@ -190,3 +190,16 @@ async def test_making_links_again_changes_nothing(space: Space) -> None:
 async def link_again(space: Space, memory_ids: list[str]) -> bool:
     """As a server does that cannot know whether the last attempt came through."""
     return await space.services.projector.run(DEFAULT_SCOPE, UUID(space.agent_id), [UUID(id) for id in memory_ids])
+
+
+async def test_what_is_very_short_is_near_all_that_is_short_and_linked_to_none(shared_services: Services) -> None:
+    space = await new_space(shared_services)
+    short = [{"content": text, "embedding": space.vector(1)} for text in ("Thanks, bye!", "Bye, thanks!")]
+    long = [
+        {"content": f"{text} Until Monday at the office.", "embedding": space.vector(1)} for text in ("Bye!", "Yes.")
+    ]
+    written = ids(await space.remember_all([*short, *long]))
+    assert await space.neighbours(written[0], "thematic") == {}
+    assert await space.neighbours(written[2], "thematic") == {written[3]: 1}
+    last = await space.remember("Well then, until Monday at the office.", embedding=space.vector(1))
+    assert set(await space.neighbours(last.id, "thematic")) == {written[2], written[3]}

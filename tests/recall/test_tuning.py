@@ -47,7 +47,9 @@ async def test_specificity_and_hub_size(space: Space) -> None:
 
 @pytest.mark.parametrize("at_once", [1, 20])
 async def test_thematic_degree_and_threshold(space: Space, at_once: int) -> None:
-    tuned = await space.tuned(Tuning(graph=GraphTuning(thematic_degree=1, thematic_threshold=0.2)))
+    tuned = await space.tuned(
+        Tuning(graph=GraphTuning(thematic_degree=1, thematic_threshold=0.2, thematic_min_bytes=0))
+    )
     cosines = [0.9, 0.5, 0.1]
     written = [
         {"content": f"at {cosine}", "embedding": space.vector(cosine, math.sqrt(1 - cosine**2))} for cosine in cosines

@@ -21,7 +21,8 @@ async def test_links_that_could_not_be_made_are_made_while_the_server_runs(
     agent = await engram.agents.create("clerk")
     await connection.execute("ALTER TABLE edges RENAME TO edges_away")
     first, second = [
-        await engram.memories.create(agent.id, text) for text in ("Alice moved to Lisbon", "Alice moved to Lisbon!")
+        await engram.memories.create(agent.id, text)
+        for text in ("Alice moved to Lisbon in May", "Alice moved to Lisbon in May!")
     ]
     assert not second.linked
     await connection.execute("ALTER TABLE edges_away RENAME TO edges")
