@@ -12,13 +12,11 @@ import numpy as np
 from engram.embeddings.base import Vectors
 from engram.embeddings.checks import unit
 from engram.embeddings.tokens import Counter
+from engram.text.sentences import SENTENCE_END
 
 # Tokenizers keep some hundred bytes per token: longer text is divided first and counted after.
 _COUNTABLE_CHARS = 16_384
 
-# Where a sentence ends: after its mark, closing quote and the white space behind. CJK marks need no white
-# space.
-_SENTENCE_END = re.compile(r"""(?<=[.!?…])\s+|(?<=[.!?…]["'”’)\]])\s+|(?<=[。！？；])\s*|\n+""")
 _WORD_END = re.compile(r"\s+")
 
 _JOINER = "\u200d"
@@ -67,7 +65,7 @@ def _units(text: str, limit: int, count: Counter, dividers: tuple[Divider, ...])
 
 
 def _sentences(text: str) -> list[str]:
-    return _cut(text, _ends(_SENTENCE_END, text))
+    return _cut(text, _ends(SENTENCE_END, text))
 
 
 def _words(text: str) -> list[str]:

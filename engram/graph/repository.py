@@ -217,7 +217,10 @@ class EdgeRepository:
         *,
         indexed: bool,
     ) -> list[tuple[UUID, UUID, float]]:
-        """For each of these memories its nearest current ones, as ``(id, neighbour, cosine)``; all of ``min_bytes`` or more."""
+        """For each of these memories its nearest current ones, as ``(id, neighbour, cosine)``.
+
+        Memories of fewer than ``min_bytes`` are passed over on both sides.
+        """
         if indexed:
             await self._driver.fetch(f"SELECT {SEARCH_SETTINGS}")
         distance = index.distance("m", "new.embedding", indexed=indexed)
