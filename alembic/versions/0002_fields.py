@@ -14,13 +14,13 @@ depends_on = None
 
 UPGRADE = """
     INSERT INTO memory_terms (agent_id, term, memory_id, tenant_id, frequency, length)
-    SELECT m.agent_id, dates.term, m.id, m.tenant_id, 0, indexed.length
+    SELECT m.agent_id, dates.term, m.id, m.tenant_id, 0, coalesce(indexed.length, 0)
     FROM memories m
-    CROSS JOIN LATERAL (
+    LEFT JOIN LATERAL (
         SELECT t.length FROM memory_terms t WHERE t.agent_id = m.agent_id AND t.memory_id = m.id LIMIT 1
-    ) AS indexed
+    ) AS indexed ON true
     CROSS JOIN LATERAL (
-        SELECT '@' || to_char(m.valid_from AT TIME ZONE 'UTC', form) AS term
+        SELECT '#' || to_char(m.valid_from AT TIME ZONE 'UTC', form) AS term
         FROM unnest(ARRAY['YYYY-MM-DD', 'YYYY-MM', 'YYYY', '"*"-MM']) AS form
     ) AS dates
     WHERE m.status <> 'deleted'

@@ -42,7 +42,7 @@ def score_text(score: float) -> Text:
 
 def _memory(hit: RecallHit, texts: Mapping[str, str], graph_weight: float, hop_penalty: float) -> Text:
     cell = Text(excerpt(hit.content, TEXT_LIMIT))
-    if hit.path:
+    if hit.hops:
         cell.append(f"\nvia {in_words(hit.path, texts)}", "cyan")
     if hit.explain is not None:
         for line in (

@@ -27,7 +27,8 @@ class Declaration:
         return Declaration({name: self.spellings[name] for name in names}, roles, proposed)
 
 
-_QUALIFIER = re.compile(r"\s*[(（][^()（）]*[)）]\s*$")
+# A space before the bracket, unless it is as wide as one: ``main()`` is no main that is qualified.
+_QUALIFIER = re.compile(r"(?:\s+\([^()（）]+\)|\s*（[^()（）]+）)\s*$")
 
 
 def declare(

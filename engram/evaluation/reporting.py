@@ -58,7 +58,8 @@ def set_run(
 
 def _tuned(variant: Variant) -> dict[str, Any]:
     """What of a variant's tuning is not the product's own."""
-    own = asdict(Tuning().recall) | asdict(Tuning().graph)
-    tuned = asdict(variant.tuning.recall) | asdict(variant.tuning.graph)
-    changed = {name: value for name, value in tuned.items() if value != own[name]}
+    own, tuned = asdict(Tuning()), asdict(variant.tuning)
+    changed = {
+        name: value for room, values in tuned.items() for name, value in values.items() if value != own[room][name]
+    }
     return changed | ({RECOGNITION: variant.recognition} if variant.recognition else {})

@@ -25,6 +25,9 @@ class MemoryRepository:
     def __init__(self, connection: AsyncConnection, scope: Scope) -> None:
         self._driver = driver(connection)
         self._tenant_id = scope.tenant_id
+        # One for all that a transaction counts: two writers that took two shards each, by chance, could wait for each
+        # other.
+        self._shard = random.randrange(COUNTER_SHARDS)  # noqa: S311 - spreads locks, guards nothing
 
     async def twins(self, agent_id: UUID, hashes: Sequence[bytes]) -> dict[bytes, Twin]:
         """Current memories by their dedup hash."""
@@ -167,7 +170,7 @@ class MemoryRepository:
                 passages = counter.passages + excluded.passages
             """,
             agent_id,
-            random.randrange(COUNTER_SHARDS),  # noqa: S311 - spreads locks, guards nothing
+            self._shard,
             self._tenant_id,
             memories,
             terms,

@@ -90,7 +90,9 @@ class Explanation(ResponseModel):
     lexical_rank: int | None
     graph_rank: int | None
     anchor_score: float | None = Field(description="Score of the path's anchor; null without a path.")
-    terms: list[str] = Field(description="Words (stems) of the query that the memory contains.")
+    terms: list[str] = Field(
+        description="Terms of the query that the memory has: stems, phrases, and fields (@name, #date)."
+    )
     alternatives: list[Alternative]
 
 

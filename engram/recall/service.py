@@ -30,7 +30,7 @@ from engram.recall.tuning import RecallTuning
 from engram.recall.walk import Walk
 from engram.tenants.scope import Scope
 from engram.text.stopwords import stop_words
-from engram.text.terms import MAX_QUERY_TERMS, analyzer_for
+from engram.text.terms import analyzer_for
 from engram.tuning import Tuning
 
 _NOTHING = Walked([], [], truncated=False)
@@ -131,7 +131,7 @@ def _openings(request: RecallRequest, tuning: RecallTuning) -> list[str]:
     walked = request.relation_types is None or RelationType.entity_link in request.relation_types
     if not (tuning.names and request.lexical and request.max_hops and walked):
         return []
-    return sorted(openings(request.query))[:MAX_QUERY_TERMS]
+    return sorted(openings(request.query))
 
 
 def _rows(found: Found | Walked) -> list[tuple[UUID, float, float, tuple[str, ...]]]:

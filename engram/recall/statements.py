@@ -140,6 +140,7 @@ def arms(
             GROUP BY t.memory_id
         ),
         {_indexed(visible, index, query, limit) if indexed else ""}
+        {_passed(visible, agent, index, query, limit) if passages is Passages.indexed else ""}
         nearest AS MATERIALIZED (
             {"SELECT id FROM indexed UNION" if indexed else ""}
             (
@@ -212,22 +213,32 @@ def _by_passage(visible: str, agent: str, index: VectorIndex, query: str, limit:
         return ""
     seen = f"CROSS JOIN LATERAL (SELECT FROM memories m WHERE {visible} AND m.id = near.memory_id LIMIT 1) AS seen"
     mine = f"near.agent_id = {agent} AND {index.of_model('near')}"
+    found, missing = "", ""
     if passages is Passages.indexed:
-        return f"""
-            UNION (
-                SELECT near.memory_id FROM memory_passages near {seen}
-                WHERE {mine} ORDER BY {index.distance("near", query, indexed=True)} LIMIT 4 * {limit}
-            )"""
+        found = "UNION SELECT memory_id FROM passed"
+        # One memory may have all that was read, and a filter may hide it: all are scanned then, as above.
+        missing = f"AND (SELECT count(DISTINCT memory_id) FROM passed) < {limit}"
     return f"""
-            UNION (
+            {found} UNION (
                 SELECT near.memory_id
                 FROM (
                     SELECT near.memory_id, min({index.distance("near", query, indexed=False)}) AS distance
-                    FROM memory_passages near WHERE {mine}
+                    FROM memory_passages near WHERE {mine} {missing}
                     GROUP BY near.memory_id ORDER BY distance, near.memory_id
                 ) AS near {seen}
                 LIMIT {limit}
             )"""
+
+
+def _passed(visible: str, agent: str, index: VectorIndex, query: str, limit: str) -> str:
+    """Memories of the nearest passages, as the vector index gives them."""
+    return f"""
+        passed AS MATERIALIZED (
+            SELECT near.memory_id FROM memory_passages near
+            CROSS JOIN LATERAL (SELECT FROM memories m WHERE {visible} AND m.id = near.memory_id LIMIT 1) AS seen
+            WHERE near.agent_id = {agent} AND {index.of_model("near")}
+            ORDER BY {index.distance("near", query, indexed=True)} LIMIT 4 * {limit}
+        ),"""
 
 
 def walk(

@@ -1,8 +1,8 @@
 """Terms of a memory's fields: who or what it is about, and when it was. Pure.
 
 A text's own words say little of who speaks, and nothing of when. Both are indexed beside the words, as terms that open
-with ``FIELD`` and so never equal a word: ``@carolin`` for a turn that Caroline says or a document with her name as its
-title, ``@2023-05`` for all that was in May 2023.
+with ``FIELD`` or ``DATE`` and so never equal a word, nor one the other: ``@carolin`` for a turn that Caroline says or a document with her name as its
+title, ``#2023-05`` for all that was in May 2023.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from datetime import UTC, date, datetime
 from engram.text.terms import Analyzer
 
 FIELD = "@"
+DATE = "#"
 
 _LABEL_WORDS = 4
 _SPEAKER = re.compile(rf"\s*([^\W\d_][^\s:：]{{0,63}}(?: [^\s:：]{{1,64}}){{0,{_LABEL_WORDS - 1}}})(?::\s|：)")
@@ -37,16 +38,16 @@ def date_terms(moment: datetime) -> set[str]:
 
 
 def day_term(day: date) -> str:
-    return f"{FIELD}{day.isoformat()}"
+    return f"{DATE}{day.isoformat()}"
 
 
 def month_term(year: int, month: int) -> str:
-    return f"{FIELD}{year:04d}-{month:02d}"
+    return f"{DATE}{year:04d}-{month:02d}"
 
 
 def year_term(year: int) -> str:
-    return f"{FIELD}{year:04d}"
+    return f"{DATE}{year:04d}"
 
 
 def any_year_term(month: int) -> str:
-    return f"{FIELD}*-{month:02d}"
+    return f"{DATE}*-{month:02d}"

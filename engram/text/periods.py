@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 from engram.text.fields import any_year_term, day_term, month_term, year_term
 
@@ -36,11 +36,11 @@ _DAY_FIRST = re.compile(rf"\b(?P<day>\d\d?)(?:st|nd|rd|th)?(?: of)? {_MONTH}\b(?
 _MONTH_FIRST = re.compile(rf"\b{_MONTH} (?P<day>\d\d?)(?:st|nd|rd|th)?\b(?:,? (?P<year>\d{{4}})\b)?")
 _MONTH_YEAR = re.compile(rf"\b{_MONTH},?(?: of)? (?P<year>\d{{4}})\b")
 _MONTH_ALONE = re.compile(rf"(?<=\w ){_MONTH}\b")
-_YEAR = re.compile(r"\b(?:in|during|of|since|from|until|year) (?P<year>(?:19|20)\d\d)\b", re.IGNORECASE)
-_YESTERDAY = re.compile(r"\b(?P<day>yesterday|today)\b", re.IGNORECASE)
-_AGO = re.compile(rf"\b{_NUMBER} {_UNIT} ago\b", re.IGNORECASE)
-_PAST = re.compile(rf"\b(?:last|past|previous) (?:{_NUMBER} )?{_UNIT}\b", re.IGNORECASE)
-_THIS = re.compile(r"\bthis (?P<unit>week|weekend|month|year)\b", re.IGNORECASE)
+_YEAR = re.compile(r"\b(?:in|during|of|since|from|until|year) (?P<year>(?:19|20)\d\d)\b", re.IGNORECASE | re.ASCII)
+_YESTERDAY = re.compile(r"\b(?P<day>yesterday|today)\b", re.IGNORECASE | re.ASCII)
+_AGO = re.compile(rf"\b{_NUMBER} {_UNIT} ago\b", re.IGNORECASE | re.ASCII)
+_PAST = re.compile(rf"\b(?:last|past|previous) (?:{_NUMBER} )?{_UNIT}\b", re.IGNORECASE | re.ASCII)
+_THIS = re.compile(r"\bthis (?P<unit>week|weekend|month|year)\b", re.IGNORECASE | re.ASCII)
 _SLACK = {"day": 0, "week": 3, "weekend": 1, "month": 15, "year": 182}
 
 
@@ -53,6 +53,11 @@ def periods(text: str, asked_at: datetime) -> list[Period]:
     for first, last in _counted(text, today):
         found.setdefault(_between(first, last))
     return list(found)[:MAX_PERIODS]
+
+
+def _earlier(day: date, days: int) -> date:
+    """So many days before, within the calendar; a negative number is later."""
+    return date.fromordinal(min(max(day.toordinal() - days, 1), date.max.toordinal()))
 
 
 def _named(text: str) -> Iterator[Period]:
@@ -82,16 +87,16 @@ def _calendar(
 
 def _counted(text: str, today: date) -> Iterator[tuple[date, date]]:
     for match in _YESTERDAY.finditer(text):
-        day = today - timedelta(days=match["day"].lower() == "yesterday")
+        day = _earlier(today, int(match["day"].lower() == "yesterday"))
         yield day, day
     for match in _AGO.finditer(text):
         unit = match["unit"].lower()
-        day = today - timedelta(days=_number(match["number"]) * _days(unit))
-        yield day - timedelta(days=_SLACK[unit]), day + timedelta(days=_SLACK[unit])
+        day = _earlier(today, _number(match["number"]) * _days(unit))
+        yield _earlier(day, _SLACK[unit]), _earlier(day, -_SLACK[unit])
     for match in _PAST.finditer(text):
-        yield today - timedelta(days=_number(match["number"] or "one") * _days(match["unit"].lower())), today
+        yield _earlier(today, _number(match["number"] or "one") * _days(match["unit"].lower())), today
     for match in _THIS.finditer(text):
-        yield today - timedelta(days=_days(match["unit"].lower()) - 1), today
+        yield _earlier(today, _days(match["unit"].lower()) - 1), today
 
 
 def _number(word: str) -> int:
@@ -105,6 +110,6 @@ def _days(unit: str) -> int:
 def _between(first: date, last: date) -> Period:
     days = (last - first).days
     if days <= _DAYS_BY_DAY:
-        return tuple(day_term(first + timedelta(days=day)) for day in range(days + 1))
+        return tuple(day_term(_earlier(first, -day)) for day in range(days + 1))
     months = range(first.year * 12 + first.month - 1, last.year * 12 + last.month)
     return tuple(month_term(month // 12, month % 12 + 1) for month in months[-24:])

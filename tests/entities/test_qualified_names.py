@@ -26,3 +26,9 @@ async def test_two_things_of_one_name_share_it(space: Space) -> None:
     review = await space.remember("I saw Dracula again")
     links = await space.neighbours(review.id, "entity_link")
     assert links[first.id] == links[second.id] == 1
+
+
+@pytest.mark.parametrize("code", ["main()", "print(x)", "Stripe()"])
+async def test_a_call_is_no_qualified_name(space: Space, code: str) -> None:
+    start = await space.remember("Where the program starts", entities=[code])
+    assert [name.casefold() for name in await space.entities(start.id)] == [code.casefold()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from uuid import UUID
 
 import numpy as np
@@ -124,3 +125,33 @@ def test_of_a_book_the_passages_are_longer() -> None:
     pieces = passages(book, 400)
     assert MAX_PASSAGES / 3 < len(pieces) <= MAX_PASSAGES
     assert sum(map(len, pieces)) == len(book)
+
+
+async def test_one_memory_full_of_near_passages_hides_no_other(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_search, "EXACT_SEARCH_LIMIT", 5)
+    async with opened(settings, HashEmbedder(8, threshold=0.9999)) as services:
+        space = await new_space(services)
+        piece = "The very same sentence of nearly two hundred characters stands in this memory so often that all"
+        piece += " passages which are near the question are passages of it, as long as only so many are read at all. "
+        hog = await space.remember(piece * 300)
+        other = await space.remember(f"{piece}{'Something else. ' * 13}")
+        found = await space.ask(piece, lexical=False, max_hops=0, top_k=5)
+        assert {hit.id for hit in found.results} == {hog.id, other.id}
+        assert all(hit.vector_score == pytest.approx(1, abs=1e-3) for hit in found.results)
+
+
+async def test_writers_and_deleters_of_long_memories_do_not_wait_for_each_other_for_ever(
+    settings: Settings,
+) -> None:
+    async with opened(settings, HashEmbedder(8, threshold=0.9999)) as services:
+        space = await new_space(services)
+
+        async def work(worker: int) -> None:
+            for at in range(12):
+                written = await space.remember(f"Worker {worker} writes {at}. {LONG}")
+                await space.forget(written.id)
+
+        await asyncio.gather(*(work(worker) for worker in range(8)))
+        assert await counted(space) == 0

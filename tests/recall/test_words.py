@@ -164,16 +164,16 @@ async def test_a_declared_subject_is_a_word_that_the_query_may_use(space: Space)
 @pytest.mark.parametrize(
     ("query", "asked_at", "term"),
     [
-        ("What happened in May 2023?", None, "@2023-05"),
-        ("What happened on 8 May 2023?", None, "@2023-05-08"),
-        ("What happened on May 8th, 2023?", None, "@2023-05-08"),
-        ("What happened on 2023-05-08?", None, "@2023-05-08"),
-        ("What did we do in May?", None, "@*-05"),
-        ("What happened in 2023?", None, "@2023"),
-        ("What happened yesterday?", "2023-05-09T10:00:00Z", "@2023-05-08"),
-        ("What happened last week?", "2023-05-12T10:00:00Z", "@2023-05-08"),
-        ("What happened two weeks ago?", "2023-05-22T10:00:00Z", "@2023-05-08"),
-        ("What did we do in the past three months?", "2023-07-12T10:00:00Z", "@2023-05"),
+        ("What happened in May 2023?", None, "#2023-05"),
+        ("What happened on 8 May 2023?", None, "#2023-05-08"),
+        ("What happened on May 8th, 2023?", None, "#2023-05-08"),
+        ("What happened on 2023-05-08?", None, "#2023-05-08"),
+        ("What did we do in May?", None, "#*-05"),
+        ("What happened in 2023?", None, "#2023"),
+        ("What happened yesterday?", "2023-05-09T10:00:00Z", "#2023-05-08"),
+        ("What happened last week?", "2023-05-12T10:00:00Z", "#2023-05-08"),
+        ("What happened two weeks ago?", "2023-05-22T10:00:00Z", "#2023-05-08"),
+        ("What did we do in the past three months?", "2023-07-12T10:00:00Z", "#2023-05"),
     ],
 )
 async def test_a_period_in_the_query_finds_what_was_then(

@@ -32,8 +32,8 @@ def test_a_speaker_stands_before_a_colon(text: str, name: str | None) -> None:
 
 def test_a_moment_is_its_day_month_and_year_in_utc() -> None:
     late = datetime(2023, 4, 30, 23, 30, tzinfo=timezone(timedelta(hours=-2)))
-    assert date_terms(late) == {"@2023-05-01", "@2023-05", "@2023", "@*-05"}
-    assert date_terms(datetime(985, 1, 2, tzinfo=UTC)) == {"@0985-01-02", "@0985-01", "@0985", "@*-01"}
+    assert date_terms(late) == {"#2023-05-01", "#2023-05", "#2023", "#*-05"}
+    assert date_terms(datetime(985, 1, 2, tzinfo=UTC)) == {"#0985-01-02", "#0985-01", "#0985", "#*-01"}
 
 
 @given(st.lists(st.text(), max_size=3))
