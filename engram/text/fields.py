@@ -1,8 +1,8 @@
 """Terms of a memory's fields: who or what it is about, and when it was. Pure.
 
 A text's own words say little of who speaks, and nothing of when. Both are indexed beside the words, as terms that open
-with ``FIELD`` or ``DATE`` and so never equal a word, nor one the other: ``@carolin`` for a turn that Caroline says or a document with her name as its
-title, ``#2023-05`` for all that was in May 2023.
+with ``FIELD`` or ``DATE`` and so never equal a word, nor one the other: ``@carolin`` for a turn that Caroline says or a
+document with her name as its title, ``#2023-05`` for all that was in May 2023.
 """
 
 from __future__ import annotations

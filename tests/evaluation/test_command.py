@@ -223,6 +223,7 @@ def test_runs_on_something_else_are_refused(again: Callable[..., Any], run: Run)
         (("zoo", "./zoo"), 1, "two sets have the same name: zoo, zoo"),
         (("zoo", "--save", "nowhere/run.json"), 1, "nowhere/run.json: there is no such folder"),
         (("zoo", "--embedder", "psychic"), 1, "embedding_provider: "),
+        (("zoo", "--language", "klingon"), 1, "--language klingon: known are none, arabic"),
     ],
 )
 def test_what_cannot_be_done_is_told_at_once(

@@ -32,6 +32,7 @@ from engram.evaluation.runs import Environment, Run, SetRun
 from engram.evaluation.saving import save_run
 from engram.evaluation.variants import Variant, parse_variants
 from engram.settings import Settings
+from engram.text.terms import LANGUAGES
 
 _RECORDED = ("thematic_threshold", "entity_recognition", "embedding_query_prefix", "embedding_passage_prefix")
 
@@ -55,6 +56,8 @@ class Wishes:
 
 def measure_sets(paths: Sequence[Path], wishes: Wishes, *, as_json: bool) -> None:
     """Measure, show, and write what is to be written. Raises CommandError for what is wrong with sets or variants."""
+    if wishes.language not in LANGUAGES:
+        raise CommandError(f"--language {wishes.language}: known are {', '.join(LANGUAGES)}")
     for path in (wishes.save, wishes.plot):
         # Not after an hour of measuring.
         if path is not None and not path.absolute().parent.is_dir():
