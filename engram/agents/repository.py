@@ -32,6 +32,7 @@ _ERASE = (
     "DELETE FROM entities WHERE agent_id = $1",
     "DELETE FROM pending_projections WHERE agent_id = $1",
     "DELETE FROM memory_terms WHERE agent_id = $1",
+    "DELETE FROM memory_lexemes WHERE agent_id = $1",
     "DELETE FROM memory_passages WHERE agent_id = $1",
     "DELETE FROM memories WHERE agent_id = $1",
     "DELETE FROM agent_counters WHERE agent_id = $1",

@@ -41,6 +41,9 @@ async def open_connection(dsn: Dsn, *, connect_timeout: float, statement_timeout
             password=dsn.password.get_secret_value() if dsn.password is not None else None,
             timeout=connect_timeout,
             connection_class=BoundedConnection,
+            # A walk of two hops has twenty thousand characters. Not kept, it would be planned for each recall, which
+            # takes longer than to run it.
+            max_cacheable_statement_size=0,
             server_settings={
                 "application_name": "engram",
                 "timezone": "UTC",

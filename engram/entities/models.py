@@ -61,7 +61,12 @@ class MentionRow(Base):
     __table_args__ = (
         ForeignKeyConstraint(["agent_id", "entity_id"], ["entities.agent_id", "entities.id"], ondelete="CASCADE"),
         ForeignKeyConstraint(["agent_id", "memory_id"], ["memories.agent_id", "memories.id"], ondelete="CASCADE"),
-        Index("mentions_memory_idx", "memory_id", "agent_id"),
+        Index(
+            "mentions_memory_idx",
+            "memory_id",
+            "agent_id",
+            postgresql_include=["entity_id", "is_subject", "recognized"],
+        ),
         Index(
             "mentions_subject_idx",
             "agent_id",

@@ -47,14 +47,23 @@ class Neighbourhood:
 
         A source may have several edges to a target, of different types; through entities it has one, the strongest.
         """
+        arms = self._direct(frontier)
+        if "entity_link" in self.multipliers:
+            arms.append(self._entities(frontier))
+        return "\nUNION ALL\n".join(arms) if arms else _NOTHING
+
+    def direct(self, frontier: str) -> str:
+        """The same without links through entities, which a walk takes in two steps."""
+        arms = self._direct(frontier)
+        return "\nUNION ALL\n".join(arms) if arms else _NOTHING
+
+    def _direct(self, frontier: str) -> list[str]:
         arms = []
         if self.multipliers:
             arms += [self._stored(frontier, "source_id", "target_id"), self._stored(frontier, "target_id", "source_id")]
         if "temporal" in self.multipliers:
-            arms += [self._session(frontier, later=True), self._session(frontier, later=False)]
-        if "entity_link" in self.multipliers:
-            arms += [self._entities(frontier)]
-        return "\nUNION ALL\n".join(arms) if arms else _NOTHING
+            arms.append(self._session(frontier))
+        return arms
 
     def _multiplier(self, relation: str) -> str:
         return self.p(self.multipliers[relation], "float8")
@@ -67,7 +76,7 @@ class Neighbourhood:
             return ends
         return f"({alias}.valid_from IS NULL OR {alias}.valid_from <= {moment}) AND {ends}"
 
-    def _seen(self, id: str) -> str:
+    def seen(self, id: str) -> str:
         """Lets a row pass where the memory ``id`` may be seen.
 
         Lateral, with a limit: always a probe of the primary key, also before the tables were ever analysed. As a plain
@@ -103,23 +112,21 @@ class Neighbourhood:
                         AND e.relation_type = ANY ({names}) AND {self._valid("e")}
                     ORDER BY e.weight DESC, e.{far}
                     LIMIT {p(MAX_PROBES, "int")}
-                ) AS e {self._seen(f"e.{far}")}
+                ) AS e {self.seen(f"e.{far}")}
                 ORDER BY e.weight DESC, e.{far}
                 LIMIT {p(self.fan_out, "int")}
             ) AS edge
         """
 
-    def _session(self, frontier: str, *, later: bool) -> str:
+    def _session(self, frontier: str) -> str:
         p = self.p
         agent = p(self.agent_id, "uuid")
-        compare, order, direction = (">", "", "out") if later else ("<", " DESC", "in")
         weight = p(self.tuning.temporal_weight, "float8")
-        if later:
-            weight = f"CASE WHEN turn.asks THEN {p(self.tuning.answer_weight, 'float8')} ELSE {weight} END"
+        answer = f"CASE WHEN turn.asks THEN {p(self.tuning.answer_weight, 'float8')} ELSE {weight} END"
         return f"""
             SELECT f.id AS source_id, f.score AS source_score, neighbour.id AS target_id, 'temporal' AS relation_type,
-                '{direction}' AS direction, {weight} AS weight,
-                {self._multiplier("temporal")} AS multiplier, 'temporal' AS origin, {_NO_DETAILS}
+                neighbour.direction, neighbour.weight, {self._multiplier("temporal")} AS multiplier,
+                'temporal' AS origin, {_NO_DETAILS}
             FROM {frontier} f
             CROSS JOIN LATERAL (
                 SELECT o.session_id, o.valid_from, o.asks FROM memories o
@@ -127,14 +134,22 @@ class Neighbourhood:
                 LIMIT 1
             ) AS turn
             CROSS JOIN LATERAL (
-                SELECT n.id FROM memories n
-                WHERE n.agent_id = {agent} AND n.session_id = turn.session_id AND n.status <> 'deleted'
-                    AND (n.valid_from, n.id) {compare} (turn.valid_from, f.id)
-                    AND {self.visibility.holding("n", p)}
-                ORDER BY n.valid_from{order}, n.id{order}
-                LIMIT 1
+                ({self._turn("out", answer, ">", "")}) UNION ALL ({self._turn("in", weight, "<", " DESC")})
             ) AS neighbour
-            {self._seen("neighbour.id")}
+            WHERE neighbour.seen
+        """
+
+    def _turn(self, direction: str, weight: str, compare: str, order: str) -> str:
+        """The turn beside another among those that hold; ``seen`` says whether the filters let it pass."""
+        p = self.p
+        return f"""
+            SELECT n.id, '{direction}' AS direction, {weight} AS weight, ({self.visibility.sql("n", p)}) AS seen
+            FROM memories n
+            WHERE n.agent_id = {p(self.agent_id, "uuid")} AND n.session_id = turn.session_id
+                AND n.status <> 'deleted' AND (n.valid_from, n.id) {compare} (turn.valid_from, f.id)
+                AND {self.visibility.holding("n", p)}
+            ORDER BY n.valid_from{order}, n.id{order}
+            LIMIT 1
         """
 
     def _entities(self, frontier: str) -> str:
@@ -169,7 +184,7 @@ class Neighbourhood:
                     ) AS entity
                     CROSS JOIN LATERAL (
                         (
-                            SELECT o.memory_id, o.is_subject FROM mentions o {self._seen("o.memory_id")}
+                            SELECT o.memory_id, o.is_subject FROM mentions o {self.seen("o.memory_id")}
                             WHERE entity.size <= {hub} AND o.agent_id = {agent} AND o.entity_id = named.entity_id
                                 AND o.memory_id <> f.id
                             LIMIT {hub}
@@ -183,7 +198,7 @@ class Neighbourhood:
                                     AND s.entity_id = named.entity_id AND s.is_subject AND s.memory_id <> f.id
                                 ORDER BY s.memory_id
                                 LIMIT {p(MAX_PROBES, "int")}
-                            ) AS o {self._seen("o.memory_id")}
+                            ) AS o {self.seen("o.memory_id")}
                             ORDER BY o.memory_id
                             LIMIT {fan_out}
                         )

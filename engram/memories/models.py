@@ -111,6 +111,21 @@ class MemoryTermRow(Base):
     length: Mapped[int] = mapped_column(Integer)
 
 
+class MemoryLexemesRow(Base):
+    """The same of one memory in a row: its candidates are found by postings, and scored by this.
+
+    No foreign key, as for terms: it is written and removed with the memory.
+    """
+
+    __tablename__ = "memory_lexemes"
+
+    agent_id: Mapped[UUID] = mapped_column(primary_key=True)
+    memory_id: Mapped[UUID] = mapped_column(primary_key=True)
+    tenant_id: Mapped[UUID]
+    length: Mapped[int] = mapped_column(Integer)
+    lexemes: Mapped[bytes] = mapped_column(LargeBinary)
+
+
 class MemoryPassageRow(Base):
     """A passage of a longer memory: only its vector, which a query may be nearer to than to the whole.
 

@@ -57,7 +57,7 @@ def prepare(
     proposals: dict[UUID, list[str]] = {}
     for item, value, vectors in zip(items, hashes, embedded, strict=True):
         id = uuid7()
-        terms[id] = IndexedTerms(
+        terms[id] = IndexedTerms.of(
             analyzer.document_terms(item.content),
             about_terms(analyzer, _about(item))
             | date_terms(item.valid_from or now)

@@ -119,6 +119,14 @@ class MemoryRepository:
             ),
             columns=["agent_id", "term", "memory_id", "tenant_id", "frequency", "length"],
         )
+        await self._driver.copy_records_to_table(
+            "memory_lexemes",
+            records=[
+                (agent_id, id, self._tenant_id, length, indexed.packed)
+                for id, indexed, length in sorted(lengths, key=lambda row: row[0])
+            ],
+            columns=["agent_id", "memory_id", "tenant_id", "length", "lexemes"],
+        )
         await self._count(agent_id, memories=len(terms), terms=sum(length for _, _, length in lengths))
 
     async def add_passages(self, agent_id: UUID, model_id: int, memories: Sequence[NewMemory]) -> None:
@@ -153,12 +161,13 @@ class MemoryRepository:
 
     async def remove_terms(self, agent_id: UUID, memory_id: UUID) -> None:
         """Take a memory's words out of the index and out of the running counts."""
-        lengths = await self._driver.fetch(
-            "DELETE FROM memory_terms WHERE agent_id = $1 AND memory_id = $2 RETURNING length",
-            agent_id,
-            memory_id,
+        await self._driver.execute(
+            "DELETE FROM memory_terms WHERE agent_id = $1 AND memory_id = $2", agent_id, memory_id
         )
-        await self._count(agent_id, memories=-1, terms=-lengths[0]["length"] if lengths else 0)
+        length = await self._driver.fetchval(
+            "DELETE FROM memory_lexemes WHERE agent_id = $1 AND memory_id = $2 RETURNING length", agent_id, memory_id
+        )
+        await self._count(agent_id, memories=-1, terms=-(length or 0))
 
     async def _count(self, agent_id: UUID, *, memories: int = 0, terms: int = 0, passages: int = 0) -> None:
         await self._driver.execute(

@@ -9,6 +9,8 @@ from uuid import UUID
 
 from engram.db.parameters import Parameters
 from engram.embeddings.base import Vectors
+from engram.text.lexemes import pack
+from engram.text.terms import MAX_FREQUENCY
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +37,15 @@ class NewMemory:
 @dataclass(frozen=True, slots=True)
 class IndexedTerms:
     """How often each word's term stands in a memory; and the terms of its fields and phrases, of which none is a word:
-    they have no frequency, and its length does not count them."""
+    they have no frequency, and its length does not count them. ``packed`` is both in one."""
 
     words: Counter[str]
     unworded: set[str]
+    packed: bytes
+
+    @classmethod
+    def of(cls, words: Counter[str], unworded: set[str]) -> IndexedTerms:
+        return cls(words, unworded, pack({t: min(count, MAX_FREQUENCY) for t, count in words.items()}, unworded))
 
 
 @dataclass(frozen=True, slots=True)

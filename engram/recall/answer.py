@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from engram.graph.schemas import RelationType
-from engram.recall.ranking import Ranked, path_behind, places
+from engram.recall.ranking import Ranked, Ranking, path_behind
 from engram.recall.schemas import Alternative, Explanation, PathStep, RecallHit
 from engram.recall.walk import Path, Walk
 
 ALTERNATIVES = 3
 
 
-class Answer:
-    """The best hits, and for ``explain`` where each stands among all candidates."""
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What ``explain`` needs beside the hits: where each stands among all candidates, and its terms."""
 
-    def __init__(self, best: Sequence[Ranked], ranked: Sequence[Ranked], walk: Walk, *, explain: bool) -> None:
+    ranking: Ranking
+    terms: Callable[[UUID], list[str]]
+
+
+class Answer:
+    """The best hits, with the paths behind them; ``explained`` where the request wants more."""
+
+    def __init__(self, best: Sequence[Ranked], walk: Walk, *, explained: Explained | None) -> None:
         self._best = {hit.id: hit for hit in best}
         self._walk = walk
         self._paths = {hit.id: path_behind(hit, walk) for hit in best}
-        self._alternatives: dict[UUID, list[Path]] = {}
-        self._places: tuple[dict[UUID, int], ...] = ()
-        self._explain = explain
-        if explain:
-            self._alternatives = {hit.id: self._weaker(hit) for hit in best}
-            self._places = (
-                places({hit.id: hit.leg.vector for hit in ranked}),
-                places({hit.id: hit.leg.lexical for hit in ranked}),
-                places({hit.id: hit.graph for hit in ranked}),
-            )
+        self._explained = explained
+        self._alternatives = {hit.id: self._weaker(hit) for hit in best} if explained else {}
+        self._places = explained.ranking.places() if explained else ()
 
     @property
     def ids(self) -> list[UUID]:
@@ -62,16 +64,17 @@ class Answer:
             {
                 **memory,
                 "score": hit.parts.score,
-                "vector_score": hit.leg.vector,
-                "lexical_score": hit.leg.lexical,
+                "vector_score": hit.vector,
+                "lexical_score": hit.lexical,
                 "graph_score": hit.graph,
                 "hops": len(path.edges) if path else 0,
                 "path": _steps(path, entities) if path else _by_name(hit),
-                "explain": self._explanation(hit, path, entities) if self._explain else None,
+                "explain": self._explanation(hit, path, entities) if self._explained else None,
             }
         )
 
     def _explanation(self, hit: Ranked, path: Path | None, entities: Mapping[str, str]) -> Explanation:
+        assert self._explained is not None
         vector, lexical, graph = (ranks.get(hit.id) for ranks in self._places)
         return Explanation(
             vector_part=hit.parts.vector,
@@ -80,7 +83,7 @@ class Answer:
             lexical_rank=lexical,
             graph_rank=graph,
             anchor_score=path.anchor_score if path else None,
-            terms=list(hit.leg.terms),
+            terms=self._explained.terms(hit.id),
             alternatives=[
                 Alternative(score=weaker.score, path=_steps(weaker, entities)) for weaker in self._alternatives[hit.id]
             ],
@@ -89,8 +92,8 @@ class Answer:
 
 def _by_name(hit: Ranked) -> list[PathStep]:
     """The one step from the query itself, where a name in it is behind the graph score."""
-    named = hit.leg.named
-    if named is None or named.score <= hit.leg.lexical:
+    named = hit.named
+    if named is None or named.score <= hit.lexical:
         return []
     return [
         PathStep(memory_id=str(hit.id), relation_type=RelationType.entity_link, weight=named.score, entity=named.entity)

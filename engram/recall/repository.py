@@ -5,11 +5,13 @@ A recall takes four statements, whatever it finds: the agent, the arms, the walk
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+import asyncpg
+import numpy as np
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.db.database import driver
@@ -19,10 +21,14 @@ from engram.graph.neighbours import Neighbourhood
 from engram.memories.models import WIRE_COLUMNS
 from engram.memories.predicates import Visibility
 from engram.memories.vectors import SEARCH_SETTINGS, VectorIndex
-from engram.recall import statements
 from engram.recall.asked import AskedTerm
+from engram.recall.frequencies import TermFrequencies
 from engram.recall.naming import Subject
-from engram.recall.walk import WalkEdge
+from engram.recall.pool import Candidates
+from engram.recall.statements.arms import arms
+from engram.recall.statements.candidates import Passages
+from engram.recall.statements.walk import walk
+from engram.recall.walk import Naming, WalkEdge
 from engram.tenants.scope import Scope
 from engram.tuning import Tuning
 
@@ -40,18 +46,10 @@ class AskedAgent:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """``bm25`` is not yet divided by the best; ``terms`` are those of the query that the memory holds."""
-
-    id: UUID
-    similarity: float
-    bm25: float
-    terms: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Found:
-    candidates: list[Candidate]
+    """What the arms found, and what each term of the query weighs."""
+
+    candidates: Candidates
     weights: dict[str, float]
     subjects: list[Subject]
 
@@ -59,7 +57,8 @@ class Found:
 @dataclass(frozen=True, slots=True)
 class Walked:
     edges: list[WalkEdge]
-    candidates: list[Candidate]
+    namings: list[Naming]
+    candidates: Candidates
     truncated: bool
 
 
@@ -76,8 +75,16 @@ class Question:
 
 
 class RecallRepository:
-    def __init__(self, connection: AsyncConnection, scope: Scope, index: VectorIndex, tuning: Tuning) -> None:
+    def __init__(
+        self,
+        connection: AsyncConnection,
+        scope: Scope,
+        index: VectorIndex,
+        tuning: Tuning,
+        frequencies: TermFrequencies,
+    ) -> None:
         self._driver = driver(connection)
+        self._frequencies = frequencies
         self._tenant_id = scope.tenant_id
         self._index = index
         self._tuning = tuning.recall
@@ -104,13 +111,15 @@ class RecallRepository:
 
     async def arms(self, question: Question, agent: AskedAgent, top_k: int) -> Found:
         around = self._around(question)
-        statement = statements.arms(
+        terms = [asked.term for asked in question.terms]
+        statement = arms(
             question.visibility,
             self._index,
             around,
             self._tuning,
             vector=question.vector,
             terms=question.terms,
+            counted=self._frequencies.known(question.agent_id, terms, agent.memories),
             memories=agent.memories,
             average_length=agent.average_length,
             pool=max(self._tuning.pool_floor, 2 * top_k),
@@ -118,34 +127,35 @@ class RecallRepository:
             passages=self._passages(agent),
             openings=list(question.openings),
         )
-        rows = await self._driver.fetch(statement, *around.p.values)
+        row = await self._driver.fetchrow(statement, *around.p.values)
+        assert row is not None  # aggregates give one row always
+        self._frequencies.remember(question.agent_id, terms, row["dfs"] or (), agent.memories)
         return Found(
-            [Candidate(row["id"], row["similarity"], row["bm25"], _terms(row["terms"])) for row in rows],
-            dict(sorted((rows[0]["weights"] or {}).items())) if rows else {},
+            _candidates(row),
+            dict(zip(terms, row["idfs"] or (), strict=True)),
             [
                 Subject(UUID(memory_id), name, display_name, size)
-                for memory_id, name, display_name, size in ((rows[0]["subjects"] or []) if rows else [])
+                for memory_id, name, display_name, size in row["subjects"] or ()
             ],
         )
 
-    def _passages(self, agent: AskedAgent) -> statements.Passages:
+    def _passages(self, agent: AskedAgent) -> Passages:
         if not self._tuning.passages or not agent.passages:
-            return statements.Passages.none
-        return statements.Passages.indexed if self._index.serves(agent.passages) else statements.Passages.scanned
+            return Passages.none
+        return Passages.indexed if self._index.serves(agent.passages) else Passages.scanned
 
     async def walk(
         self,
         question: Question,
         agent: AskedAgent,
         anchors: dict[UUID, float],
-        weights: dict[str, float],
         *,
         max_hops: int,
         hop_penalty: float,
     ) -> Walked:
         around = self._around(question)
         ids = sorted(anchors)
-        statement = statements.walk(
+        statement = walk(
             around,
             self._tuning,
             anchors=list(ids),
@@ -153,21 +163,17 @@ class RecallRepository:
             max_hops=max_hops,
             keep=1 - hop_penalty,
             vector=question.vector,
-            weights=weights,
-            average_length=agent.average_length,
+            words=bool(question.terms),
             passages=self._passages(agent),
         )
         row = await self._driver.fetchrow(statement, *around.p.values)
         assert row is not None  # aggregates give one row always
-        edges = _columns(
-            row, "sources", "targets", "relation_types", "directions", "weights", "multipliers", "entities"
-        )
+        edges = _columns(row, "sources", "targets", "relation_types", "directions", "weights", "multipliers")
+        namings = _columns(row, "entities", "members", "factors")
         return Walked(
             [WalkEdge(*edge) for edge in edges],
-            [
-                Candidate(id, similarity, bm25, _terms(terms))
-                for id, similarity, bm25, terms in _columns(row, "ids", "similarities", "bm25s", "terms")
-            ],
+            [Naming(*naming) for naming in namings],
+            _candidates(row),
             row["truncated"],
         )
 
@@ -202,9 +208,14 @@ class RecallRepository:
         )
 
 
-def _terms(joined: str) -> tuple[str, ...]:
-    return tuple(joined.split("\n")) if joined else ()
+def _candidates(row: asyncpg.Record) -> Candidates:
+    return Candidates(
+        row["ids"] or (),
+        np.array(row["similarities"] or (), dtype=np.float64),
+        row["lengths"] or (),
+        row["lexemes"] or (),
+    )
 
 
-def _columns(row: Any, *names: str) -> Any:
+def _columns(row: asyncpg.Record, *names: str) -> Iterator[tuple[Any, ...]]:
     return zip(*((row[name] or ()) for name in names), strict=True)

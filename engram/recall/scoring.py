@@ -1,17 +1,21 @@
-"""The recall formula, on plain numbers. Pure.
+"""The recall formula, on columns of candidates. Pure.
 
 ``final = (1 - graph_weight) * vector_score + graph_weight * graph_score``; every score is finite and in [0, 1].
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Column = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What each leg adds to a score."""
+    """What each leg adds to one score."""
 
     vector: float
     graph: float
@@ -21,17 +25,20 @@ class Parts:
         return min(1.0, self.vector + self.graph)
 
 
-def vector_score(similarity: float | None) -> float:
+def vector_scores(similarities: Column) -> Column:
     """``max(0, cosine)``; 0 for a zero vector, whose cosine is no number."""
-    if similarity is None or math.isnan(similarity):
-        return 0.0
-    return min(1.0, max(0.0, similarity))
+    return np.clip(np.nan_to_num(similarities), 0.0, 1.0)
 
 
-def lexical_score(bm25: float, best: float) -> float:
+def lexical_scores(bm25: Column, best: float) -> Column:
     """BM25 as a share of the best of the query; 0 where nothing matches."""
-    return min(1.0, bm25 / best) if best > 0 and bm25 > 0 else 0.0
+    return np.minimum(bm25 / best, 1.0) if best > 0 else np.zeros(len(bm25))
 
 
-def blend(vector: float, graph: float, graph_weight: float) -> Parts:
+def final_scores(vector: Column, graph: Column, graph_weight: float) -> Column:
+    return np.minimum((1 - graph_weight) * vector + graph_weight * graph, 1.0)
+
+
+def parts_of(vector: float, graph: float, graph_weight: float) -> Parts:
+    """What one candidate's two scores add to its final one."""
     return Parts((1 - graph_weight) * vector, graph_weight * graph)

@@ -15,25 +15,28 @@ from engram.db.database import Database
 from engram.embeddings.base import Embedder, Vectors
 from engram.embeddings.checks import unit_vector
 from engram.entities.recognition import openings
-from engram.graph.relations import multipliers
+from engram.graph.relations import MULTIPLIERS, multipliers
 from engram.graph.schemas import RelationType
 from engram.memories.predicates import Visibility
 from engram.memories.vectors import VectorIndex
 from engram.problems import InvalidInputProblem
 from engram.recall import diversity, ranking
-from engram.recall.answer import Answer
+from engram.recall.answer import Answer, Explained
 from engram.recall.asked import asked_terms
+from engram.recall.frequencies import TermFrequencies
 from engram.recall.naming import named
-from engram.recall.repository import AskedAgent, Found, Question, RecallRepository, Walked
+from engram.recall.pool import Candidates, Pool
+from engram.recall.repository import AskedAgent, Question, RecallRepository, Walked
 from engram.recall.schemas import RecallRequest, RecallResponse
 from engram.recall.tuning import RecallTuning
 from engram.recall.walk import Walk
+from engram.recall.words import AskedWords
 from engram.tenants.scope import Scope
 from engram.text.stopwords import stop_words
 from engram.text.terms import analyzer_for
 from engram.tuning import Tuning
 
-_NOTHING = Walked([], [], truncated=False)
+_NOTHING = Walked([], [], Candidates((), np.zeros(0), (), ()), truncated=False)
 
 
 class RecallService:
@@ -42,6 +45,7 @@ class RecallService:
         self._embedder = embedder
         self._index = index
         self._tuning = tuning
+        self._frequencies = TermFrequencies()
 
     async def recall(self, scope: Scope, request: RecallRequest) -> RecallResponse:
         """The memories that answer a query, best first.
@@ -52,19 +56,18 @@ class RecallService:
         started = time.perf_counter()
         vector = await self._vector(request)
         async with self._database.snapshot() as connection:
-            recalls = RecallRepository(connection, scope, self._index, self._tuning)
+            recalls = RecallRepository(connection, scope, self._index, self._tuning, self._frequencies)
             agent = await recalls.agent(UUID(request.agent_id))
             if agent is None:
                 raise agent_not_found(request.agent_id)
             question = _question(request, vector, agent, self._tuning.recall)
             found = await recalls.arms(question, agent, request.top_k)
-            best = max((candidate.bm25 for candidate in found.candidates), default=0.0)
-            names = named(request.query, found.subjects, stop_words(agent.language))
-            legs = ranking.legs(_rows(found), best, names)
-            anchors = ranking.anchors(legs, self._tuning.recall.anchors, lexical=request.lexical)
-            walked = await self._walk(recalls, request, question, agent, found, anchors)
-            legs = ranking.legs(_rows(walked), best, names) | legs
-            answer = _ranked(request, legs, walked, anchors)
+            words = AskedWords(found.weights, agent.average_length, self._tuning.recall)
+            pool = Pool(found.candidates, words, named(request.query, found.subjects, stop_words(agent.language)))
+            anchors = ranking.anchors(pool.legs(), self._tuning.recall.anchors, lexical=request.lexical)
+            walked = await self._walk(recalls, request, question, agent, anchors)
+            pool.add(walked.candidates)
+            answer = _ranked(request, pool, walked, anchors)
             memories, entities = await recalls.show(
                 question.agent_id, answer.ids, answer.entity_ids, embeddings=request.diversity > 0
             )
@@ -81,14 +84,11 @@ class RecallService:
         request: RecallRequest,
         question: Question,
         agent: AskedAgent,
-        found: Found,
         anchors: dict[UUID, float],
     ) -> Walked:
         if not anchors or request.max_hops == 0 or not question.multipliers:
             return _NOTHING
-        return await recalls.walk(
-            question, agent, anchors, found.weights, max_hops=request.max_hops, hop_penalty=request.hop_penalty
-        )
+        return await recalls.walk(question, agent, anchors, max_hops=request.max_hops, hop_penalty=request.hop_penalty)
 
     async def _vector(self, request: RecallRequest) -> Vectors:
         if request.embedding is None:
@@ -134,18 +134,19 @@ def _openings(request: RecallRequest, tuning: RecallTuning) -> list[str]:
     return sorted(openings(request.query))
 
 
-def _rows(found: Found | Walked) -> list[tuple[UUID, float, float, tuple[str, ...]]]:
-    return [(c.id, c.similarity, c.bm25, c.terms) for c in found.candidates]
-
-
-def _ranked(
-    request: RecallRequest, legs: dict[UUID, ranking.Leg], walked: Walked, anchors: dict[UUID, float]
-) -> Answer:
-    walk = Walk(anchors, walked.edges, max_hops=request.max_hops, hop_penalty=request.hop_penalty)
-    ranked = ranking.rank(legs, walk, request.graph_weight)
+def _ranked(request: RecallRequest, pool: Pool, walked: Walked, anchors: dict[UUID, float]) -> Answer:
+    walk = Walk(
+        anchors,
+        walked.edges,
+        walked.namings,
+        max_hops=request.max_hops,
+        hop_penalty=request.hop_penalty,
+        entity_multiplier=MULTIPLIERS[RelationType.entity_link],
+    )
+    ranked = ranking.Ranking(pool.legs(), walk, request.graph_weight)
     wanted = request.top_k * (diversity.POOL if request.diversity else 1)
-    offered = [hit for hit in ranked if hit.parts.score >= request.min_score][:wanted]
-    return Answer(offered, ranked, walk, explain=request.explain)
+    best = ranked.best(wanted, min_score=request.min_score)
+    return Answer(best, walk, explained=Explained(ranked, pool.terms) if request.explain else None)
 
 
 def _chosen(request: RecallRequest, answer: Answer, memories: Mapping[UUID, Mapping[str, Any]]) -> list[UUID]:

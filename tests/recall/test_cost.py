@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from engram.recall import statements
+from engram.recall.statements import arms
 from engram.recall.tuning import RecallTuning
 from engram.tuning import Tuning
 from tests.fixtures.spaces import Space
@@ -42,7 +42,7 @@ async def test_four_statements_whatever_is_found(space: Space, asked: list[str],
 
 @pytest.fixture
 def five_is_common(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statements, "COMMON", 5)
+    monkeypatch.setattr(arms, "MAX_POSTINGS", 5)
 
 
 async def test_a_common_word_still_counts_beside_a_rare_one(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,7 +50,7 @@ async def test_a_common_word_still_counts_beside_a_rare_one(space: Space, monkey
     both = await space.remember("the harbour has a lighthouse")
     rare = await space.remember("a lighthouse")
     exact = {id: hit.lexical_score for id, hit in (await space.hits("harbour lighthouse", max_hops=0)).items()}
-    monkeypatch.setattr(statements, "COMMON", 5)
+    monkeypatch.setattr(arms, "MAX_POSTINGS", 5)
     bounded = {id: hit.lexical_score for id, hit in (await space.hits("harbour lighthouse", max_hops=0)).items()}
     assert {id: bounded[id] for id in (both.id, rare.id)} == {id: exact[id] for id in (both.id, rare.id)}
     # "harbour" brings nothing in any more; what comes in otherwise is scored by it.

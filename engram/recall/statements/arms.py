@@ -1,22 +1,22 @@
-"""SQL text of a recall: the arms, and the walk. Put together from fixed fragments; every value is a parameter."""
+"""The arms: the best candidates by vector, by words and by name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from enum import Enum, auto
+from collections.abc import Sequence
 
 from engram.graph.neighbours import Neighbourhood
 from engram.memories.predicates import Visibility
 from engram.memories.vectors import VectorIndex
 from engram.recall.asked import AskedTerm
+from engram.recall.statements.candidates import COLUMNS, Passages, scored
 from engram.recall.tuning import RecallTuning
 
 # Sums of fractions depend on the order of rows, and so on the plan; sums of integers do not: a recall is repeatable.
 FIXED_POINT = 1_000_000_000
 
-COMMON = 10_000
-"""A term that stands in more memories finds no candidates, unless the query has no rarer one: then the latest that hold
-it do. Every candidate is scored by all terms."""
+MAX_POSTINGS = 4_000
+"""Terms find candidates from the rarest on, as long as they stand in this many memories together. The rarest always
+does: where it alone is in more, the latest that hold it are found. Every candidate is scored by all terms."""
 
 MAX_COUNTED = 50_000
 """Counting the memories in which a term stands ends here."""
@@ -26,42 +26,6 @@ MAX_NAMES = 256
 
 MAX_ABOUT = 24
 """An entity that more memories are about is too common to lead a query to any of them."""
-
-
-class Passages(Enum):
-    """How the passages of an agent's memories are searched, if it has any."""
-
-    none = auto()
-    scanned = auto()
-    indexed = auto()
-
-
-def _similarity(id: str, agent: str, query: str, passages: Passages) -> str:
-    """The cosine of one memory, or of its nearest passage where that is nearer. Null for a zero vector."""
-    best = f"""
-        , (
-            SELECT max(nullif(1 - (c.embedding <=> {query}), 'NaN')) FROM memory_passages c
-            WHERE c.agent_id = {agent} AND c.memory_id = {id}
-        )"""
-    return f"""
-        SELECT greatest(
-            nullif(1 - (m.embedding <=> {query}), 'NaN'){"" if passages is Passages.none else best}
-        ) AS similarity
-        FROM memories m WHERE m.agent_id = {agent} AND m.id = {id} LIMIT 1
-    """
-
-
-def _words(id: str, asked: str, agent: str, average: str, tuning: RecallTuning) -> str:
-    """BM25 (times ``FIXED_POINT``) and the terms of one memory, probed in the index; ``asked (term, idf)``."""
-    return f"""
-        SELECT coalesce(sum({_bm25("asked.idf", average, tuning)}), 0)::float8 AS bm25,
-            coalesce(string_agg(t.term, E'\n' ORDER BY t.term), '') AS terms
-        FROM {asked}
-        CROSS JOIN LATERAL (
-            SELECT t.term, t.frequency, t.length FROM memory_terms t
-            WHERE t.agent_id = {agent} AND t.term = asked.term AND t.memory_id = {id} LIMIT 1
-        ) AS t
-    """
 
 
 def _bm25(idf: str, average: str, tuning: RecallTuning) -> str:
@@ -80,6 +44,7 @@ def arms(
     *,
     vector: object,
     terms: Sequence[AskedTerm],
+    counted: Sequence[int],
     memories: int,
     average_length: float,
     pool: int,
@@ -87,10 +52,11 @@ def arms(
     passages: Passages,
     openings: list[str],
 ) -> str:
-    """The best ``pool`` by vector and by words, with both scores each, and what the query's terms weigh.
+    """The best ``pool`` by vector and by words and what a name leads to, and what the query's terms weigh; one row.
 
-    Columns: id, similarity, bm25 (times ``FIXED_POINT``, 0 without a match), terms (those that the memory holds, one a
-    line), weights (object of term to what it weighs: its idf times the weight that the query gives it), subjects
+    ``counted`` says in how many memories each term stands where that is known, and 0 where it has to be counted.
+    Columns: ids, similarities, lengths, lexemes (arrays over candidates, null where there is none); dfs, idfs (arrays
+    over terms: in how many memories each stands, and its idf times the weight that the query gives it); subjects
     (arrays of memory id, name, spelling and size, of entities whose name opens as the query does somewhere).
     """
     p = neighbourhood.p
@@ -106,26 +72,27 @@ def arms(
             p([term.term for term in terms], "text[]"),
             p([float(term.weight) for term in terms], "float8[]"),
             p([term.group for term in terms], "int[]"),
+            p(list(counted), "int[]"),
         )
     )
     names = _named(visible, agent, p(openings, "text[]"), p(MAX_ABOUT, "int")) if openings else _NOBODY
     return f"""
         WITH counted AS MATERIALIZED (
-            SELECT q.term, q.weight, q.together, (
+            SELECT q.term, q.weight, q.together, q.number, CASE WHEN q.known > 0 THEN q.known ELSE (
                 SELECT count(*) FROM (
                     SELECT FROM memory_terms t WHERE t.agent_id = {agent} AND t.term = q.term LIMIT {MAX_COUNTED:d}
                 ) AS bounded
-            ) AS df
-            FROM unnest({asked}) AS q (term, weight, together)
+            ) END AS df
+            FROM unnest({asked}) WITH ORDINALITY AS q (term, weight, together, known, number)
         ),
         grouped AS MATERIALIZED (
-            SELECT term, weight, df, (sum(df) OVER (PARTITION BY together))::float8 AS group_df
+            SELECT *, (sum(df) OVER (PARTITION BY together))::float8 AS group_df,
+                sum(df) OVER (ORDER BY df, term) AS through, row_number() OVER (ORDER BY df, term) AS place
             FROM counted WHERE df > 0
         ),
         asked AS MATERIALIZED (
-            SELECT term, df,
-                weight * ln(1 + (greatest({size}, group_df) - group_df + 0.5) / (group_df + 0.5)) AS idf,
-                row_number() OVER (ORDER BY df, term) AS place
+            SELECT term, df, number, place, through,
+                weight * ln(1 + (greatest({size}, group_df) - group_df + 0.5) / (group_df + 0.5)) AS idf
             FROM grouped
         ),
         matches AS MATERIALIZED (
@@ -134,9 +101,9 @@ def arms(
             CROSS JOIN LATERAL (
                 SELECT t.memory_id, t.frequency, t.length FROM memory_terms t
                 WHERE t.agent_id = {agent} AND t.term = asked.term
-                ORDER BY t.memory_id DESC LIMIT {COMMON:d}
+                ORDER BY t.memory_id DESC LIMIT {MAX_POSTINGS:d}
             ) AS t
-            WHERE asked.df <= {COMMON:d} OR asked.place = 1
+            WHERE asked.through <= {MAX_POSTINGS:d} OR asked.place = 1
             GROUP BY t.memory_id
         ),
         {_indexed(visible, index, query, limit) if indexed else ""}
@@ -155,18 +122,22 @@ def arms(
             CROSS JOIN LATERAL (SELECT FROM memories m WHERE {visible} AND m.id = x.id LIMIT 1) AS seen
             LIMIT {limit}
         ),
-        named AS MATERIALIZED ({names})
-        SELECT candidate.id, memory.similarity, words.bm25, words.terms,
-            (SELECT jsonb_object_agg(term, idf) FROM asked) AS weights,
+        named AS MATERIALIZED ({names}),
+        candidates AS MATERIALIZED (
+            {scored(_CANDIDATES, agent, query, passages, words=bool(terms))}
+        )
+        SELECT of_candidates.*,
+            (SELECT array_agg(df::int ORDER BY number) FROM counted) AS dfs,
+            (
+                SELECT array_agg(coalesce(asked.idf, 0) ORDER BY counted.number)
+                FROM counted LEFT JOIN asked USING (number)
+            ) AS idfs,
             (SELECT jsonb_agg(jsonb_build_array(memory_id, name, display_name, size)) FROM named) AS subjects
-        FROM (
-            SELECT id FROM nearest UNION SELECT id FROM lexical UNION SELECT memory_id FROM named
-        ) AS candidate
-        CROSS JOIN LATERAL (
-            {_similarity("candidate.id", agent, query, passages)}
-        ) AS memory
-        CROSS JOIN LATERAL ({_words("candidate.id", "asked", agent, average, tuning)}) AS words
+        FROM (SELECT {COLUMNS} FROM candidates) AS of_candidates
     """
+
+
+_CANDIDATES = "(SELECT id FROM nearest UNION SELECT id FROM lexical UNION SELECT memory_id FROM named)"
 
 
 def _named(visible: str, agent: str, openings: str, most: str) -> str:
@@ -239,86 +210,3 @@ def _passed(visible: str, agent: str, index: VectorIndex, query: str, limit: str
             WHERE near.agent_id = {agent} AND {index.of_model("near")}
             ORDER BY {index.distance("near", query, indexed=True)} LIMIT 4 * {limit}
         ),"""
-
-
-def walk(
-    neighbourhood: Neighbourhood,
-    tuning: RecallTuning,
-    *,
-    anchors: list[object],
-    scores: list[float],
-    max_hops: int,
-    keep: float,
-    vector: object,
-    weights: Mapping[str, float],
-    average_length: float,
-    passages: Passages,
-) -> str:
-    """Edges within ``max_hops`` of the anchors and the nodes they lead to, as one row of arrays.
-
-    Each hop reads at most ``fan_out - 1`` edges a node and goes on from the ``tuning.frontier`` best it reached. One
-    statement whatever the number of nodes.
-    """
-    p = neighbourhood.p
-    agent = p(neighbourhood.agent_id, "uuid")
-    cap = p(neighbourhood.fan_out - 1, "int")
-    width = p(tuning.frontier, "int")
-    ctes = [
-        f"frontier0 AS MATERIALIZED (SELECT * FROM unnest({p(anchors, 'uuid[]')}, {p(scores, 'float8[]')})"
-        f" AS anchor (id, score))"
-    ]
-    for hop in range(1, max_hops + 1):
-        # NOT IN is looked up in a hash table; an anti-join may be planned as a nested loop, from guessed sizes.
-        seen = " AND ".join(f"e.target_id NOT IN (SELECT id FROM frontier{h})" for h in range(hop))
-        ctes += [
-            f"""
-            ranked{hop} AS MATERIALIZED (
-                SELECT n.*, row_number() OVER (
-                    PARTITION BY n.source_id ORDER BY n.weight * n.multiplier DESC, n.target_id, n.relation_type
-                ) AS place
-                FROM ({neighbourhood.sql(f"frontier{hop - 1}")}) AS n
-            )""",
-            f"edges{hop} AS MATERIALIZED (SELECT * FROM ranked{hop} WHERE place <= {cap})",
-            f"""
-            reached{hop} AS MATERIALIZED (
-                SELECT e.target_id AS id, max(e.source_score * {p(keep, "float8")} * e.weight * e.multiplier) AS score
-                FROM edges{hop} e WHERE {seen} GROUP BY e.target_id
-            )""",
-            f"frontier{hop} AS MATERIALIZED (SELECT id, score FROM reached{hop} ORDER BY score DESC, id LIMIT {width})",
-        ]
-    hops = range(1, max_hops + 1)
-    walked = " UNION ALL ".join(f"SELECT * FROM edges{hop}" for hop in hops)
-    nodes = " UNION ALL ".join(f"SELECT id FROM frontier{hop}" for hop in hops)
-    everywhere = " UNION ALL ".join(f"SELECT id FROM frontier{hop}" for hop in range(max_hops + 1))
-    cut = " OR ".join(
-        f"EXISTS (SELECT FROM ranked{hop} WHERE place > {cap}) OR (SELECT count(*) FROM reached{hop}) > {width}"
-        for hop in hops
-    )
-    asked = f"unnest({p(list(weights), 'text[]')}, {p(list(weights.values()), 'float8[]')}) AS asked (term, idf)"
-    return f"""
-        WITH {", ".join(ctes)},
-        kept AS MATERIALIZED (
-            -- IS TRUE keeps this a look-up in a hash table, as above.
-            SELECT * FROM ({walked}) AS e WHERE (e.target_id IN (SELECT id FROM ({everywhere}) AS n)) IS TRUE
-        ),
-        scored AS MATERIALIZED (
-            SELECT n.id, memory.similarity, words.bm25, words.terms
-            FROM ({nodes}) AS n
-            CROSS JOIN LATERAL (
-                {_similarity("n.id", agent, p(vector, "vector"), passages)}
-            ) AS memory
-            CROSS JOIN LATERAL ({_words("n.id", asked, agent, p(average_length, "float8"), tuning)}) AS words
-        )
-        SELECT e.*, n.*, ({cut}) AS truncated
-        FROM (
-            SELECT array_agg(source_id) AS sources, array_agg(target_id) AS targets,
-                array_agg(relation_type) AS relation_types, array_agg(direction) AS directions,
-                array_agg(weight) AS weights, array_agg(multiplier) AS multipliers, array_agg(entity_id) AS entities
-            FROM kept
-        ) AS e
-        CROSS JOIN (
-            SELECT array_agg(id) AS ids, array_agg(similarity) AS similarities, array_agg(bm25) AS bm25s,
-                array_agg(terms) AS terms
-            FROM scored
-        ) AS n
-    """

@@ -1,0 +1,113 @@
+"""A walk's hops through entities, in two steps: from memories to the entities they name, and on to who else names them.
+
+Spelt out, the links among fifty memories of one entity are thousands. So a hop reads each entity once, whatever leads
+to it, and reads it only the first time: later hops would come to the same memories by a longer way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from engram.graph.neighbours import MAX_NAMED, MAX_PROBES, Neighbourhood
+
+MAX_ENTITIES = 256
+"""Entities that a hop goes through, those that the best memories lead to first."""
+
+
+class SharedNames:
+    """Fragments for a walk whose frontiers are the relations ``frontier0 (id, score)``, ``frontier1``, and so on.
+
+    Where entity links are not walked, every fragment is empty.
+    """
+
+    def __init__(self, around: Neighbourhood) -> None:
+        self._around = around
+        self._walked = "entity_link" in around.multipliers
+
+    def hop(self, hop: int) -> list[str]:
+        """Common table expressions: ``named`` (what a frontier names), ``entities``, ``members`` (of the entities,
+        one more than a hub has at most), and ``links`` (memories that a walk may come to, and how strongly)."""
+        if not self._walked:
+            return []
+        p, around = self._around.p, self._around
+        agent, hub = p(around.agent_id, "uuid"), p(around.tuning.hub_size, "int")
+        new = " AND ".join(f"n.entity_id NOT IN (SELECT entity_id FROM entities{h})" for h in range(1, hop))
+        specificity = "1 / (1 + ln(m.size::float8))" if around.tuning.specificity else "1"
+        return [
+            f"""
+            named{hop} AS MATERIALIZED (
+                SELECT f.id AS memory_id, f.score, named.entity_id, named.is_subject
+                FROM frontier{hop - 1} f
+                CROSS JOIN LATERAL (
+                    SELECT a.entity_id, a.is_subject FROM mentions a
+                    WHERE a.agent_id = {agent} AND a.memory_id = f.id
+                    ORDER BY a.is_subject DESC, a.recognized, a.entity_id
+                    LIMIT {p(MAX_NAMED, "int")}
+                ) AS named
+            )""",
+            f"""
+            entities{hop} AS MATERIALIZED (
+                SELECT n.entity_id, max(n.score) AS score FROM named{hop} n {f"WHERE {new}" if new else ""}
+                GROUP BY n.entity_id ORDER BY score DESC, n.entity_id LIMIT {MAX_ENTITIES + 1:d}
+            )""",
+            # Counting a name's memories stops past a hub's size; of a hub only the subjects are read, by their own
+            # index.
+            f"""
+            members{hop} AS MATERIALIZED (
+                SELECT e.entity_id, e.score, other.*
+                FROM entities{hop} e
+                CROSS JOIN LATERAL (
+                    SELECT counted.*, count(*) OVER () AS size
+                    FROM (
+                        SELECT o.memory_id, o.is_subject FROM mentions o
+                        WHERE o.agent_id = {agent} AND o.entity_id = e.entity_id LIMIT {hub} + 1
+                    ) AS counted
+                ) AS other
+            )""",
+            f"""
+            links{hop} AS MATERIALIZED (
+                SELECT m.entity_id, m.score, m.memory_id,
+                    CASE WHEN m.is_subject THEN 1 ELSE {specificity} END::float8 AS weight
+                FROM members{hop} m WHERE m.size <= {hub}
+                UNION ALL
+                SELECT hub.entity_id, hub.score, subject.memory_id, 1
+                FROM (SELECT DISTINCT m.entity_id, m.score FROM members{hop} m WHERE m.size > {hub}) AS hub
+                CROSS JOIN LATERAL (
+                    SELECT s.memory_id
+                    FROM (
+                        SELECT s.memory_id FROM mentions s
+                        WHERE s.agent_id = {agent} AND s.entity_id = hub.entity_id AND s.is_subject
+                        ORDER BY s.memory_id
+                        LIMIT {p(MAX_PROBES, "int")}
+                    ) AS s {around.seen("s.memory_id")}
+                    LIMIT {p(around.fan_out, "int")}
+                ) AS subject
+            )""",
+        ]
+
+    def reached(self, hop: int) -> str:
+        """To be added to what a hop reached by edges: ids, with scores before the hop's penalty."""
+        if not self._walked:
+            return ""
+        multiplier = self._around.p(self._around.multipliers["entity_link"], "float8")
+        return f"UNION ALL SELECT memory_id, score * weight * {multiplier} FROM links{hop}"
+
+    def namings(self, hops: Iterable[int]) -> str:
+        """Who names what, among the memories in the relation ``everywhere (id)``, once each. A memory that a walk
+        leaves by an entity, but may not come to by it, has the weight 0."""
+        if not self._walked:
+            return "SELECT NULL::uuid AS entity_id, NULL::uuid AS memory_id, NULL::float8 AS weight LIMIT 0"
+        came = " UNION ALL ".join(f"SELECT entity_id, memory_id, weight FROM links{hop}" for hop in hops)
+        left = " UNION ALL ".join(f"SELECT entity_id, memory_id, 0 FROM named{hop}" for hop in hops)
+        return f"""
+            SELECT n.entity_id, n.memory_id, max(n.weight) AS weight
+            FROM ({came} UNION ALL {left}) AS n
+            WHERE (n.memory_id IN (SELECT id FROM everywhere)) IS TRUE
+            GROUP BY n.entity_id, n.memory_id
+        """
+
+    def truncated(self, hops: Iterable[int]) -> str:
+        """To be added to what says that a cap cut the walk short."""
+        if not self._walked:
+            return ""
+        return "".join(f" OR (SELECT count(*) FROM entities{hop}) > {MAX_ENTITIES:d}" for hop in hops)

@@ -1,0 +1,51 @@
+"""What is read of each candidate: its similarity to the query, and its terms."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+
+class Passages(Enum):
+    """How the passages of an agent's memories are searched, if it has any."""
+
+    none = auto()
+    scanned = auto()
+    indexed = auto()
+
+
+def scored(ids: str, agent: str, query: str, passages: Passages, *, words: bool) -> str:
+    """Columns id, similarity, length and lexemes of the memories in the relation ``ids (id)``.
+
+    The similarity is the cosine of a memory, or of its nearest passage where that is nearer; null for a zero vector.
+    Both look-ups are lateral, with a limit: always probes of a primary key, also before the tables were ever analysed.
+    """
+    best = f"""
+        , (
+            SELECT max(nullif(1 - (c.embedding <=> {query}), 'NaN')) FROM memory_passages c
+            WHERE c.agent_id = {agent} AND c.memory_id = asked.id
+        )"""
+    lexemes = f"""
+        LEFT JOIN LATERAL (
+            SELECT w.length, w.lexemes FROM memory_lexemes w
+            WHERE w.agent_id = {agent} AND w.memory_id = asked.id LIMIT 1
+        ) AS words ON true"""
+    return f"""
+        SELECT asked.id, memory.similarity,
+            {"coalesce(words.length, 0)" if words else "0"} AS length,
+            {"coalesce(words.lexemes, '')" if words else "''::bytea"} AS lexemes
+        FROM {ids} AS asked
+        CROSS JOIN LATERAL (
+            SELECT greatest(
+                nullif(1 - (m.embedding <=> {query}), 'NaN'){"" if passages is Passages.none else best}
+            ) AS similarity
+            FROM memories m WHERE m.agent_id = {agent} AND m.id = asked.id LIMIT 1
+        ) AS memory
+        {lexemes if words else ""}
+    """
+
+
+COLUMNS = (
+    "array_agg(id) AS ids, array_agg(similarity) AS similarities, array_agg(length) AS lengths,"
+    " array_agg(lexemes) AS lexemes"
+)
+"""The same as one row of arrays: a driver reads a few long arrays faster than many short rows."""
