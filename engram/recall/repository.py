@@ -5,7 +5,7 @@ A recall takes four statements, whatever it finds: the agent, the arms, the walk
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -28,7 +28,7 @@ from engram.recall.pool import Candidates
 from engram.recall.statements.arms import arms
 from engram.recall.statements.candidates import Passages
 from engram.recall.statements.walk import walk
-from engram.recall.walk import Naming, WalkEdge
+from engram.recall.walk import Edges, Namings
 from engram.tenants.scope import Scope
 from engram.tuning import Tuning
 
@@ -56,8 +56,8 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    edges: list[WalkEdge]
-    namings: list[Naming]
+    edges: Edges
+    namings: Namings
     candidates: Candidates
     truncated: bool
 
@@ -168,11 +168,16 @@ class RecallRepository:
         )
         row = await self._driver.fetchrow(statement, *around.p.values)
         assert row is not None  # aggregates give one row always
-        edges = _columns(row, "sources", "targets", "relation_types", "directions", "weights", "multipliers")
-        namings = _columns(row, "entities", "members", "factors")
         return Walked(
-            [WalkEdge(*edge) for edge in edges],
-            [Naming(*naming) for naming in namings],
+            Edges(
+                row["sources"] or (),
+                row["targets"] or (),
+                row["relation_types"] or (),
+                row["directions"] or (),
+                row["weights"] or (),
+                row["multipliers"] or (),
+            ),
+            Namings(row["entities"] or (), row["members"] or (), row["factors"] or ()),
             _candidates(row),
             row["truncated"],
         )
@@ -215,7 +220,3 @@ def _candidates(row: asyncpg.Record) -> Candidates:
         row["lengths"] or (),
         row["lexemes"] or (),
     )
-
-
-def _columns(row: asyncpg.Record, *names: str) -> Iterator[tuple[Any, ...]]:
-    return zip(*((row[name] or ()) for name in names), strict=True)

@@ -29,14 +29,14 @@ from engram.recall.pool import Candidates, Pool
 from engram.recall.repository import AskedAgent, Question, RecallRepository, Walked
 from engram.recall.schemas import RecallRequest, RecallResponse
 from engram.recall.tuning import RecallTuning
-from engram.recall.walk import Walk
+from engram.recall.walk import Edges, Namings, Walk
 from engram.recall.words import AskedWords
 from engram.tenants.scope import Scope
 from engram.text.stopwords import stop_words
 from engram.text.terms import analyzer_for
 from engram.tuning import Tuning
 
-_NOTHING = Walked([], [], Candidates((), np.zeros(0), (), ()), truncated=False)
+_NOTHING = Walked(Edges(), Namings(), Candidates((), np.zeros(0), (), ()), truncated=False)
 
 
 class RecallService:

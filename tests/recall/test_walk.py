@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from itertools import pairwise
+from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -13,7 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram.recall.ranking import Legs, Ranked, Ranking
-from engram.recall.walk import Naming, Walk, WalkEdge
+from engram.recall.walk import Edges, Namings, Walk, WalkEdge
+
+
+class Naming(NamedTuple):
+    entity_id: UUID
+    memory_id: UUID
+    weight: float
+
 
 NODES = [UUID(int=number) for number in range(1, 5)]
 NAMES = [UUID(int=number) for number in range(11, 14)]
@@ -30,6 +38,7 @@ edges = st.lists(
         direction=st.sampled_from(["out", "in"]),
         weight=shares,
         multiplier=st.just(0.5),
+        entity_id=st.none(),
     ).filter(lambda edge: edge.source != edge.target),
     max_size=20,
     unique_by=lambda edge: (edge.source, edge.target, edge.relation_type, edge.direction),
@@ -52,7 +61,14 @@ hops = st.integers(0, 5)
 def walked(
     anchors: dict[UUID, float], edges: list[WalkEdge], namings: list[Naming], max_hops: int = 2, penalty: float = 0.5
 ) -> Walk:
-    return Walk(anchors, edges, namings, max_hops=max_hops, hop_penalty=penalty, entity_multiplier=MULTIPLIER)
+    return Walk(
+        anchors,
+        Edges(*list(zip(*(edge[:6] for edge in edges), strict=True)) or ()),
+        Namings(*list(zip(*namings, strict=True)) or ()),
+        max_hops=max_hops,
+        hop_penalty=penalty,
+        entity_multiplier=MULTIPLIER,
+    )
 
 
 def spelt_out(namings: list[Naming]) -> list[WalkEdge]:
