@@ -38,8 +38,9 @@ _DROPPED = _DETERMINERS | _PRONOUNS | _INTERJECTIONS | _LIGHT_VERBS
 # Singular forms that end like a plural: analysis, status, glass.
 _SINGULAR_ENDINGS = ("ss", "us", "is")
 # No plural that the library knows ends otherwise; to ask it of every other word takes half a millisecond for each.
-_PLURAL_ENDINGS = tuple(
-    ["s", "men", "ren", "xen", "a", "i", "eople", "ice", "ae", "eese", "feet", "eeth", "im", "eaux", "they", "them"]
+_PLURAL_ENDINGS = (
+    *("s", "men", "ren", "xen", "a", "i", "eople", "ice", "ae", "eese", "feet", "eeth", "im", "eaux"),
+    *("they", "them"),
 )
 _QUOTES = "\"'`\u201c\u201d\u2018\u2019\u00ab\u00bb"
 _IDENTIFIER = re.compile(r"(?P<kind>commit|error):(?P<name>[^\s`\"'*_<\[].*)", re.IGNORECASE | re.DOTALL)
