@@ -12,7 +12,7 @@ from pydantic.dataclasses import dataclass
 class RecallTuning:
     """Defaults are those of the product; raises ``ValidationError`` for a value out of its range."""
 
-    anchors: Annotated[int, Field(ge=1, le=1000)] = 20
+    anchors: Annotated[int, Field(ge=1, le=1000)] = 10
     """Memories, 1 to 1000, that each leg, vector and words, gives to the walk to start from."""
 
     pool_floor: Annotated[int, Field(ge=1, le=10_000)] = 50
@@ -21,7 +21,7 @@ class RecallTuning:
     fan_out: Annotated[int, Field(ge=1, le=10_000)] = 24
     """Edges, 1 to 10,000, that a walk follows from one memory, strongest first."""
 
-    frontier: Annotated[int, Field(ge=1, le=10_000)] = 64
+    frontier: Annotated[int, Field(ge=1, le=10_000)] = 32
     """Memories, 1 to 10,000, that a walk goes on from at each hop, best first. With ``fan_out`` 24 and 64 LoCoMo,
     HotpotQA and MuSiQue give what they give with 50 and 200, to the third decimal of recall@5 and recall@10."""
 
@@ -31,7 +31,7 @@ class RecallTuning:
     names: bool = True
     """Whether a name that stands in the query leads to the memories about its entity."""
 
-    bm25_k1: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = 1.2
+    bm25_k1: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = 0.9
     """BM25's k1, 0 to 100: how slowly a term's repetitions saturate; at 0 they count for nothing. Okapi BM25 as in
     Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009)."""
 
