@@ -1,7 +1,7 @@
 """The memory store that an engineer would write in an afternoon: exact vectors, OR-ed words, fused by rank.
 
-One table; no graph, no entities, no duplicates found, no filters. It runs in the process of its user, with the product's
-embedder and connection settings.
+One table; no graph, no entities, no duplicates found, no filters. It runs in the process of its user, on the embedder
+and connection settings of the product.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _TABLE = """
 """
 _FILL = """
     INSERT INTO handmade.memories
-    SELECT id, agent_id, content, user_id, session_id, valid_from, jsonb_build_object('tags', tags, 'metadata', metadata),
+    SELECT id, agent_id, content, user_id, session_id, valid_from,
+        jsonb_build_object('tags', tags, 'metadata', metadata),
         embedding, to_tsvector('english', content)
     FROM public.memories
 """

@@ -38,8 +38,8 @@ async def measure(bench: Bench) -> list[Figure]:
             {**jobs, "asked": lambda number: services.recall.recall(DEFAULT_SCOPE, asked[number])}, len(questions)
         )
         bare = ("bare HNSW query" if indexed else "bare exact query", times["bare"])
-        sheet.latency("recall", times["given"], beside=bare)
-        sheet.latency("recall with embedding", times["asked"], beside=bare)
+        sheet.latency("recall, embedding given", times["given"], beside=bare)
+        sheet.latency("recall, embedding included", times["asked"], beside=bare)
         if indexed:
             await _completeness(sheet, search, agent_id, vectors[:_COMPARED])
     return sheet.figures

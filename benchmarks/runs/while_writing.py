@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from benchmarks.bare import bare_search
 from benchmarks.bench import Bench, vectors_of
@@ -30,44 +31,53 @@ async def measure(bench: Bench) -> list[Figure]:
         bare_search(copy) as search,
     ):
         vectors = await vectors_of(services.embedder, questions)
-        indexed = search.index.serves(len(copy.numbers(0)))
+        written = _Written(copy.size.memories)
         requests = [
             RecallRequest(agent_id=agent_id, query=question, embedding=vector.tolist())
             for question, vector in zip(questions, vectors, strict=True)
         ]
         jobs = {
-            "bare": lambda number: search.nearest(agent_id, vectors[number], indexed=indexed),
+            "bare": lambda number: search.nearest(
+                agent_id, vectors[number], indexed=search.index.serves(written.memories)
+            ),
             "recall": lambda number: services.recall.recall(DEFAULT_SCOPE, requests[number]),
         }
         await alternate(jobs, len(questions))
         idle = await alternate(jobs, len(questions))
-        async with _writing(copy, services, agent_id) as rates:
+        async with _writing(copy, services, agent_id, written):
             busy = await alternate(jobs, len(questions))
     sheet.latency("recall while writing", busy["recall"], beside=("bare query while writing", busy["bare"]))
     sheet.latency("recall, writing beside idle", busy["recall"], beside=("idle", idle["recall"]))
-    sheet.add("written meanwhile", rates[0], "memories/s", better="higher")
+    rate = (written.memories - bench.store.size.memories) / written.seconds
+    sheet.add("written meanwhile", rate, "memories/s", better="higher")
     return sheet.figures
 
 
+@dataclass(slots=True)
+class _Written:
+    """How many memories the agent holds, and how long writing went on."""
+
+    memories: int
+    seconds: float = 0.0
+
+
 @asynccontextmanager
-async def _writing(copy: Store, services: Services, agent_id: str) -> AsyncIterator[list[float]]:
-    """Writes as long as the block runs; afterwards the list has how many memories a second were written."""
-    rates: list[float] = []
+async def _writing(copy: Store, services: Services, agent_id: str, written: _Written) -> AsyncIterator[None]:
+    """Writes as long as the block runs."""
     stopping = asyncio.Event()
 
     async def write() -> None:
-        first = copy.size.memories
         started = time.perf_counter()
         while not stopping.is_set():
-            items = list(copy.corpus.memories(first, _BATCH))
+            items = list(copy.corpus.memories(written.memories, _BATCH))
             batch = MemoryBatch.model_validate({"agent_id": agent_id, "items": items})
             await services.memories.create_many(DEFAULT_SCOPE, batch)
-            first += _BATCH
-        rates.append((first - copy.size.memories) / (time.perf_counter() - started))
+            written.memories += _BATCH
+            written.seconds = time.perf_counter() - started
 
     task = asyncio.create_task(write())
     try:
-        yield rates
+        yield
     finally:
         stopping.set()
         await task
