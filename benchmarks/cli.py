@@ -66,7 +66,7 @@ def run_command(
     wrong = [name for name in names if (name == SPREAD) != (agents > 1)]
     if wrong:
         raise typer.BadParameter(f"{SPREAD} takes a store of several agents, all others one", param_hint="--agents")
-    plans = [(Size(memories=memories, agents=agents), names)]
+    plans: list[Plan] = [(Size(memories=memories, agents=agents), names)]
     _do(data_dir, plans, questions, callers, json=json, picture=picture, compare=compare)
 
 

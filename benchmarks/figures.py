@@ -16,7 +16,7 @@ class Size(BaseModel, frozen=True):
     agents: int = 1
 
     def __str__(self) -> str:
-        return f"{self.memories:,}" + (f" over {self.agents:,}" if self.agents > 1 else "")
+        return f"{self.memories:,} memories" + (f" over {self.agents:,} agents" if self.agents > 1 else "")
 
 
 class Target(BaseModel, frozen=True):

@@ -49,7 +49,7 @@ async def environment(store: Store) -> Environment:
         machine=f"{platform.system()} {platform.machine()}",
         postgres=postgres,
         pgvector=pgvector,
-        embedder="{}/{}, {} dimensions".format(*model),
+        embedder=f"{model['provider']}/{model['name']}, {model['dimension']} dimensions" if model else "none",
     )
 
 

@@ -24,4 +24,6 @@ async def written(connection: asyncpg.Connection, ids: Sequence[str]) -> list[as
 
 async def copy_in(connection: asyncpg.Connection, rows: Sequence[asyncpg.Record]) -> None:
     """COPY them into ``memories`` of another database that has their agent, and commit."""
-    await connection.copy_records_to_table("memories", records=rows, columns=list(rows[0].keys()))
+    await connection.copy_records_to_table(
+        "memories", records=[tuple(row) for row in rows], columns=list(rows[0].keys())
+    )

@@ -53,7 +53,7 @@ async def measure(
             store = await stores.open(size)
             figures += await load(store, callers=callers, said=said)
             for name in names:
-                said(f"{name}, {size} memories")
+                said(f"{name}, {size}")
                 figures += await RUNS[name](Bench(stores, store, questions))
         found = await environment(store)
     return Report(environment=found, figures=[*figures, *flatness(figures)])

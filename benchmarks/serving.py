@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import httpx
-import psutil
+import psutil  # type: ignore[import-untyped]
 
 from benchmarks.store import Store
 

@@ -17,7 +17,7 @@ def show(console: Console, report: Report, before: Report | None = None) -> None
     console.print(_described(report.environment), style="dim")
     compared = changes(before.figures, report.figures) if before else None
     for (run, size), figures in groupby(report.figures, key=lambda figure: (figure.run, figure.size)):
-        table = Table(title=f"{run}, {size} memories", title_justify="left", title_style="bold")
+        table = Table(title=f"{run}, {size}", title_justify="left", title_style="bold")
         table.add_column("figure")
         for heading in ("value", "baseline", "ratio", "target", *(("before", "change") if before else ())):
             table.add_column(heading, justify="right")

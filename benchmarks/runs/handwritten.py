@@ -9,7 +9,7 @@ from benchmarks.loading import BATCH
 from benchmarks.runs.ingest import amount
 from benchmarks.serving import serving
 from benchmarks.store import Store
-from benchmarks.timing import Times, alternate
+from benchmarks.timing import Job, Times, alternate
 from engram import AsyncEngram
 from engram.memories.schemas import MemoryBatch
 from engram.services import Services
@@ -35,15 +35,16 @@ async def measure(bench: Bench) -> list[Figure]:
 
 async def _recall(bench: Bench, sheet: Sheet, copy: Store, hand: Handmade, agent_id: str) -> None:
     async with serving(copy) as server, AsyncEngram(server.url) as client:
-        for seed in (61, 62):  # the first warms both up
-            questions = bench.asked(seed)
-            times = await alternate(
-                {
-                    "ours": lambda number, questions=questions: client.memories.recall(agent_id, questions[number]),
-                    "hand": lambda number, questions=questions: hand.recall(agent_id, questions[number]),
-                },
-                len(questions),
-            )
+
+        async def ask(questions: list[str]) -> dict[str, Times]:
+            jobs: dict[str, Job] = {
+                "ours": lambda number: client.memories.recall(agent_id, questions[number]),
+                "hand": lambda number: hand.recall(agent_id, questions[number]),
+            }
+            return await alternate(jobs, len(questions))
+
+        await ask(bench.asked(seed=61))  # warms both up
+        times = await ask(bench.asked(seed=62))
     beside = (_NAME, times["hand"])
     sheet.latency("recall through HTTP, embedding included", times["ours"], beside=beside, p50=at_most(1.5))
 

@@ -8,7 +8,7 @@ from benchmarks.bare import BareSearch, bare_search
 from benchmarks.bench import Bench, vectors_of
 from benchmarks.figures import Figure, Sheet, at_most
 from benchmarks.serving import serving
-from benchmarks.timing import alternate, concurrently
+from benchmarks.timing import Job, Times, alternate, concurrently
 from engram import AsyncEngram
 from engram.recall.schemas import RecallRequest
 from engram.services import Services
@@ -30,16 +30,16 @@ async def measure(bench: Bench) -> list[Figure]:
 
 
 async def _alone(bench: Bench, sheet: Sheet, services: Services, client: AsyncEngram, agent_id: str) -> None:
-    for seed in (20, 21):  # the first warms both up
-        questions = bench.asked(seed)
+    async def ask(questions: list[str]) -> dict[str, Times]:
         requests = [RecallRequest(agent_id=agent_id, query=question) for question in questions]
-        times = await alternate(
-            {
-                "process": lambda number, requests=requests: services.recall.recall(DEFAULT_SCOPE, requests[number]),
-                "http": lambda number, questions=questions: client.memories.recall(agent_id, questions[number]),
-            },
-            len(questions),
-        )
+        jobs: dict[str, Job] = {
+            "process": lambda number: services.recall.recall(DEFAULT_SCOPE, requests[number]),
+            "http": lambda number: client.memories.recall(agent_id, questions[number]),
+        }
+        return await alternate(jobs, len(questions))
+
+    await ask(bench.asked(seed=20))  # warms both up
+    times = await ask(bench.asked(seed=21))
     sheet.latency(
         "recall, 1 client", times["http"], beside=("in process", times["process"]), p50=at_most(3.0, of="difference")
     )

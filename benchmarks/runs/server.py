@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import httpx
-import psutil
+import psutil  # type: ignore[import-untyped]
 from pydantic_core import to_json
 
 from benchmarks.bench import Bench
@@ -57,13 +56,13 @@ async def _work(bench: Bench, sheet: Sheet, copy: Store, server: Server) -> None
     async with AsyncEngram(server.url) as client:
         for question in bench.asked(seed=51):
             await client.memories.recall(agent_id, question)
-    idle = await _probe(server, lambda done: done >= _IDLE_PROBES)
+    idle = await _probe(server)
     busy, batches = Times(), Times()
     for number in range(_BATCHES + 1):  # the first warms up
         items = list(copy.corpus.memories(copy.size.memories + number * _BATCH, _BATCH))
         body = to_json({"agent_id": agent_id, "items": items})
         writing = asyncio.create_task(_post(server, body))
-        probed = await _probe(server, lambda _, writing=writing: writing.done())
+        probed = await _probe(server, until=writing)
         if number:
             busy.seconds += probed.seconds
             batches.seconds.append(await writing)
@@ -77,12 +76,12 @@ async def _work(bench: Bench, sheet: Sheet, copy: Store, server: Server) -> None
     sheet.add("memory of Postgres after work", _postgres_mb(copy.data_dir), "MB")
 
 
-async def _probe(server: Server, done: Callable[[int], bool]) -> Times:
-    """Ask whether the server lives, again and again, until ``done`` of the number of answers."""
+async def _probe(server: Server, until: asyncio.Task[float] | None = None) -> Times:
+    """Ask whether the server lives, again and again, until that is done; else a number of times."""
     times = Times()
     async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
         await client.get("/health/live")
-        while not done(len(times.seconds)):
+        while not until.done() if until else len(times.seconds) < _IDLE_PROBES:
             (await times.of(client.get("/health/live"))).raise_for_status()
             await asyncio.sleep(_PROBE_PAUSE)
     return times

@@ -72,9 +72,11 @@ async def _write(
         ours.seconds += times.seconds
         seconds[0] += took
         rows = await written(reading, ids)
-        times, took = await concurrently(
-            lambda worker, number, rows=rows: copy_in(writing[worker], [rows[number]]), len(rows), len(writing)
-        )
+
+        async def copy_one(worker: int, number: int, rows: list[asyncpg.Record] = rows) -> None:
+            await copy_in(writing[worker], [rows[number]])
+
+        times, took = await concurrently(copy_one, len(rows), len(writing))
         bare.seconds += times.seconds
         seconds[1] += took
     return ours, bare, (len(ours.seconds) / seconds[0], len(bare.seconds) / seconds[1])
