@@ -100,12 +100,17 @@ def _do(
 ) -> None:
     quiet_logs()
     before = reports.read(compare) if compare else None
+
+    def keep(report: reports.Report) -> None:
+        if json:
+            reports.save(report, json)
+
     try:
-        report = asyncio.run(measure(data_dir, plans, questions=questions, callers=callers, said=_PROGRESS.print))
+        report = asyncio.run(
+            measure(data_dir, plans, questions=questions, callers=callers, said=_PROGRESS.print, keep=keep)
+        )
     except OtherCorpusError as error:
         raise typer.BadParameter(str(error), param_hint="--data-dir") from None
     show(_OUT, report, before)
-    if json:
-        reports.save(report, json)
     if picture:
         plot(report, picture)

@@ -44,9 +44,18 @@ def suite(sizes: Iterable[int]) -> list[Plan]:
 
 
 async def measure(
-    data_dir: Path, plans: Sequence[Plan], *, questions: int, callers: int, said: Callable[[str], None]
+    data_dir: Path,
+    plans: Sequence[Plan],
+    *,
+    questions: int,
+    callers: int,
+    said: Callable[[str], None],
+    keep: Callable[[Report], None],
 ) -> Report:
-    """Load what is missing, and do the runs. Raises OtherCorpusError, and what Postgres and the services raise."""
+    """Load what is missing, and do the runs; ``keep`` is given all figures so far after each, as later ones may fail.
+
+    Raises OtherCorpusError, and what Postgres and the services raise.
+    """
     figures: list[Figure] = []
     async with open_stores(data_dir) as stores:
         for size, names in plans:
@@ -55,5 +64,8 @@ async def measure(
             for name in names:
                 said(f"{name}, {size}")
                 figures += await RUNS[name](Bench(stores, store, questions))
+                keep(Report(environment=await environment(store), figures=figures))
         found = await environment(store)
-    return Report(environment=found, figures=[*figures, *flatness(figures)])
+    report = Report(environment=found, figures=[*figures, *flatness(figures)])
+    keep(report)
+    return report

@@ -16,6 +16,9 @@ from engram.recall.schemas import RecallRequest
 from engram.tenants.scope import DEFAULT_SCOPE
 
 TOP_K = 50
+_LATEST = (10, 40, 500)
+"""How many memories the filters on time let through."""
+
 _QUESTIONS = 20
 """A filter is asked so many questions at most: what it lets through does not depend on them."""
 
@@ -34,7 +37,10 @@ async def measure(bench: Bench) -> list[Figure]:
     sheet = bench.sheet("filters")
     agent_id = (await bench.store.agent_ids())[0]
     async with bench.store.services() as services, bench.store.connection() as connection:
-        filters = [*_FILTERS, *[await _latest(connection, agent_id, count) for count in (10, 40, 500)]]
+        filters = [
+            *_FILTERS,
+            *[await _latest(connection, agent_id, count) for count in _LATEST if count <= bench.store.size.memories],
+        ]
         for one in filters:
             ids = await _matching(connection, agent_id, one)
             fewest, times = TOP_K, Times()
