@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -99,6 +100,8 @@ def _do(
     compare: Path | None,
 ) -> None:
     quiet_logs()
+    # A run that is told to end drops its copies and stops its Postgres, like one that is interrupted.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     before = reports.read(compare) if compare else None
 
     def keep(report: reports.Report) -> None:

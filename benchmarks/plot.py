@@ -24,7 +24,7 @@ def plot(report: Report, path: Path) -> None:
     if not runs:
         raise ValueError("no figure is a latency")
     rows = -(-len(runs) // _COLUMNS)
-    picture = Picture(figsize=(6.5 * _COLUMNS, 3.6 * rows), layout="constrained")
+    picture = Picture(figsize=(8.0 * _COLUMNS, 3.6 * rows), layout="constrained")
     for place, run in enumerate(runs):
         _panel(picture.add_subplot(rows, _COLUMNS, place + 1), run, [one for one in latencies if one.run == run])
     picture.savefig(path, format="png", dpi=130)
@@ -51,7 +51,7 @@ def _panel(axes: Axes, run: str, figures: list[Figure]) -> None:
     axes.set_ylabel("milliseconds", fontsize=8)
     axes.grid(color="#dddddd", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(fontsize=6, frameon=False)
+    axes.legend(fontsize=6, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def _part(figure: Figure, part: str) -> str:
