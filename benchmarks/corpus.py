@@ -67,7 +67,16 @@ class Corpus:
     def questions(self, count: int, seed: int = 11) -> list[str]:
         """Questions about memories of the store: some of their words, often a name, among words that say nothing."""
         random = Random(f"questions {seed} {self.shape.seed}")
-        return [self._question(random) for _ in range(count)]
+        return [self.question_about(random.randrange(self.shape.memories), random) for _ in range(count)]
+
+    def question_about(self, number: int, random: Random, name: str | None = None) -> str:
+        """A question about the memory of this number; it names ``name``, or now and then one that people name."""
+        said = [word.strip(".?").lower() for word in self._memory(number)["content"].split()[1:]]
+        own = [word for word in dict.fromkeys(said) if word not in COMMON]
+        chosen = random.sample(own, min(len(own), random.randint(3, 5)))
+        rest = random.choices(COMMON, k=3)
+        named = [name] if name else [self._name(random)] if random.random() < 0.4 else []
+        return " ".join(["What", *rest[:2], *chosen[:2], rest[2], *chosen[2:], *named]) + "?"
 
     def _memory(self, number: int) -> dict[str, Any]:
         random = Random(f"{self.shape.seed} {number}")
@@ -104,15 +113,6 @@ class Corpus:
         words = own + random.choices(COMMON, k=length - len(own)) + names
         random.shuffle(words)
         return " ".join(words).capitalize() + "."
-
-    def _question(self, random: Random) -> str:
-        memory = self._memory(random.randrange(self.shape.memories))
-        said = [word.strip(".?").lower() for word in memory["content"].split()[1:]]
-        own = [word for word in dict.fromkeys(said) if word not in COMMON]
-        chosen = random.sample(own, min(len(own), random.randint(3, 5)))
-        rest = random.choices(COMMON, k=3)
-        name = [self._name(random)] if random.random() < 0.4 else []
-        return " ".join(["What", *rest[:2], *chosen[:2], rest[2], *chosen[2:], *name]) + "?"
 
     def _name(self, random: Random) -> str:
         return random.choices(self._names, cum_weights=self._name_weights)[0]

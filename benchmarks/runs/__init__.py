@@ -1,0 +1,1 @@
+"""One run a file: each measures one thing beside its baseline, and returns figures."""
