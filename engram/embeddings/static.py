@@ -28,6 +28,9 @@ THEMATIC_THRESHOLD = 0.85
 _PIECE_BYTES = 8 * 1024
 _CALL_BYTES = 32 * 1024
 
+_SHORT_CHARS = 512
+"""Up to here a single text is embedded on the event loop: that takes less than the way to a thread and back."""
+
 
 @contextmanager
 def _root_logger_untouched() -> Iterator[None]:
@@ -58,16 +61,21 @@ class StaticEncoder:
         self._tokenizer = tokenizer
 
     async def encode(self, texts: Sequence[str], purpose: Purpose) -> NDArray[Any]:
-        return await asyncio.to_thread(self._means, list(texts))
+        if len(texts) == 1 and len(texts[0]) <= _SHORT_CHARS:
+            # Not as a batch of one: batches start a pool of threads, and wait for it.
+            return self._means([self._tokenizer.encode(texts[0], add_special_tokens=False)])
+        return await asyncio.to_thread(self._batch, list(texts))
 
     async def aclose(self) -> None:
         """Nothing is held open."""
 
-    def _means(self, texts: list[str]) -> NDArray[np.float32]:
-        ids = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
-        means = np.zeros((len(texts), self._vectors.shape[1]), dtype=np.float32)
-        for row, tokens in enumerate(ids):
-            if tokens:
+    def _batch(self, texts: list[str]) -> NDArray[np.float32]:
+        return self._means(self._tokenizer.encode_batch_fast(texts, add_special_tokens=False))
+
+    def _means(self, encodings: Sequence[Any]) -> NDArray[np.float32]:
+        means = np.zeros((len(encodings), self._vectors.shape[1]), dtype=np.float32)
+        for row, encoding in enumerate(encodings):
+            if tokens := encoding.ids:
                 means[row] = self._vectors[tokens].mean(axis=0)
         return means
 
