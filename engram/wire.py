@@ -28,6 +28,7 @@ MAX_METADATA_DEPTH = 16
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
+_CANONICAL_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)?)?", re.IGNORECASE)
 
 
@@ -80,6 +81,9 @@ def _one_line(text: str) -> str:
 
 
 def _canonical_uuid(value: Any) -> Any:
+    # Answers are full of ids that are canonical already: a match takes a tenth of the time of a UUID.
+    if type(value) is str and _CANONICAL_UUID.fullmatch(value):
+        return value
     if isinstance(value, UUID):
         return str(value)
     if not isinstance(value, str):
@@ -96,9 +100,9 @@ def _instant(value: Any) -> datetime:
         moment = value
     elif isinstance(value, date):
         moment = datetime(value.year, value.month, value.day)
-    elif isinstance(value, str) and _ISO.fullmatch(value.strip()):
+    elif isinstance(value, str) and _ISO.fullmatch(text := value.strip()):
         try:
-            moment = datetime.fromisoformat(value.strip().replace(",", "."))
+            moment = datetime.fromisoformat(text.replace(",", "."))
         except ValueError as error:
             raise ValueError(f"is not a valid date: {error}") from None
     else:

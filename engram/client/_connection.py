@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Coroutine
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol, TypeVar, cast
 
 import httpx
@@ -31,7 +32,13 @@ class Call:
     timeout: httpx.Timeout
 
     def arguments(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {**{name: getattr(self, name) for name in self.__slots__}, "url": _parsed(self.url)}
+
+
+@lru_cache(maxsize=128)
+def _parsed(url: str) -> httpx.URL:
+    """Most calls go to a few addresses, and httpx takes its time to parse one."""
+    return httpx.URL(url)
 
 
 class Connection(Protocol):

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import OrderedDict
 from collections.abc import Sequence
 
 from engram.embeddings.base import Embedder, EmbeddingModel, Passages, Vectors
 
 DEFAULT_CAPACITY = 1024
+DEFAULT_BYTES = 16 * 1024 * 1024
+"""Texts and vectors together. The static embedder's fill 2 MB; large models and long questions are what it bounds."""
 
 
 class CachedQueries:
-    """An ``Embedder`` that keeps the vectors of the last ``capacity`` different queries, read-only."""
+    """An ``Embedder`` that keeps the vectors of the last ``capacity`` different queries, read-only.
 
-    def __init__(self, embedder: Embedder, capacity: int = DEFAULT_CAPACITY) -> None:
+    Fewer where they would take more than ``max_bytes``. Failures are not kept.
+    """
+
+    def __init__(self, embedder: Embedder, capacity: int = DEFAULT_CAPACITY, *, max_bytes: int = DEFAULT_BYTES) -> None:
         self._embedder = embedder
         self._capacity = capacity
+        self._max_bytes = max_bytes
+        self._bytes = 0
         self._vectors: OrderedDict[str, Vectors] = OrderedDict()
         self._running: dict[str, asyncio.Task[Vectors]] = {}
 
@@ -53,6 +61,14 @@ class CachedQueries:
         del self._running[text]
         # Asking for the exception also tells asyncio that someone has seen it, should all callers have left.
         if not task.cancelled() and task.exception() is None:
-            self._vectors[text] = task.result()
-            if len(self._vectors) > self._capacity:
-                self._vectors.popitem(last=False)
+            self._keep(text, task.result())
+
+    def _keep(self, text: str, vector: Vectors) -> None:
+        self._vectors[text] = vector
+        self._bytes += _size(text, vector)
+        while len(self._vectors) > self._capacity or self._bytes > self._max_bytes:
+            self._bytes -= _size(*self._vectors.popitem(last=False))
+
+
+def _size(text: str, vector: Vectors) -> int:
+    return sys.getsizeof(text) + vector.nbytes

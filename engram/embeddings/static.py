@@ -28,6 +28,9 @@ THEMATIC_THRESHOLD = 0.85
 _PIECE_BYTES = 8 * 1024
 _CALL_BYTES = 32 * 1024
 
+_SHORT_CHARS = 512
+"""Up to here a single text is embedded on the event loop: that takes less than the way to a thread and back."""
+
 
 @contextmanager
 def _root_logger_untouched() -> Iterator[None]:
@@ -52,23 +55,28 @@ class StaticEncoder:
     them.
     """
 
-    def __init__(self, vectors: NDArray[np.float32], tokenizer: Any, source: Source) -> None:
+    def __init__(self, vectors: NDArray[np.float16], tokenizer: Any, source: Source) -> None:
         self.source = source
         self._vectors = vectors
         self._tokenizer = tokenizer
 
     async def encode(self, texts: Sequence[str], purpose: Purpose) -> NDArray[Any]:
-        return await asyncio.to_thread(self._means, list(texts))
+        if len(texts) == 1 and len(texts[0]) <= _SHORT_CHARS:
+            # Not as a batch of one: batches start a pool of threads, and wait for it.
+            return self._means([self._tokenizer.encode(texts[0], add_special_tokens=False)])
+        return await asyncio.to_thread(self._batch, list(texts))
 
     async def aclose(self) -> None:
         """Nothing is held open."""
 
-    def _means(self, texts: list[str]) -> NDArray[np.float32]:
-        ids = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
-        means = np.zeros((len(texts), self._vectors.shape[1]), dtype=np.float32)
-        for row, tokens in enumerate(ids):
-            if tokens:
-                means[row] = self._vectors[tokens].mean(axis=0)
+    def _batch(self, texts: list[str]) -> NDArray[np.float32]:
+        return self._means(self._tokenizer.encode_batch_fast(texts, add_special_tokens=False))
+
+    def _means(self, encodings: Sequence[Any]) -> NDArray[np.float32]:
+        means = np.zeros((len(encodings), self._vectors.shape[1]), dtype=np.float32)
+        for row, encoding in enumerate(encodings):
+            if tokens := encoding.ids:
+                means[row] = self._vectors[tokens].astype(np.float32).mean(axis=0)
         return means
 
 
@@ -95,9 +103,10 @@ async def open_embedder(settings: Settings) -> Embedder:
     return TextEmbedder(encoder, model, capacity, prefixes_for(settings, Prefixes()))
 
 
-def _load() -> tuple[NDArray[np.float32], Any]:
+def _load() -> tuple[NDArray[np.float16], Any]:
     # The wheel ships the tokenizer where the loader looks only for a cache.
     folder = Path(wordllama.__file__).parent
     loaded = wordllama.WordLlama.load(dim=DIMENSION, cache_dir=folder, disable_download=True)
     loaded.tokenizer.no_padding()
-    return loaded.embedding, loaded.tokenizer
+    # As they are in the wheel: wordllama makes them twice as large, and no more precise.
+    return loaded.embedding.astype(np.float16), loaded.tokenizer

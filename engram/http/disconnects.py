@@ -12,25 +12,52 @@ from starlette.types import Receive
 T = TypeVar("T")
 
 
+UNWATCHED_SECONDS = 0.02
+"""How long work goes on before anybody asks whether the client is still there: most is done by then."""
+
+
 async def unless_disconnected(request: Request, work: Coroutine[Any, Any, T]) -> T:
     """The result of ``work``, which is cancelled if the client hangs up. Then raises ClientDisconnect.
 
     For reads, whose body has been read. A write goes on: it is harmless, and its caller may have only lost patience.
     """
-    task = asyncio.create_task(work)
-    watch = asyncio.create_task(_disconnected(request.receive))
+    watch = _Watch(request.receive)
     try:
-        await asyncio.wait({task, watch}, return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            return task.result()
-        watch.result()
-        raise ClientDisconnect
+        return await work
+    except asyncio.CancelledError:
+        if watch.cancelled_the_work():
+            raise ClientDisconnect from None
+        raise
     finally:
-        task.cancel()
-        watch.cancel()
-        await asyncio.gather(task, watch, return_exceptions=True)
+        watch.end()
 
 
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+class _Watch:
+    """Cancels the task that made it once the client hangs up."""
+
+    def __init__(self, receive: Receive) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._working = task
+        self._receive = receive
+        self._gone = False
+        self._watching: asyncio.Task[None] | None = None
+        self._start = asyncio.get_running_loop().call_later(UNWATCHED_SECONDS, self._begin)
+
+    def end(self) -> None:
+        self._start.cancel()
+        if self._watching is not None:
+            self._watching.cancel()
+
+    def cancelled_the_work(self) -> bool:
+        """Whether it was this watch alone that cancelled the task, which then goes on as if it were not."""
+        return self._gone and self._working.uncancel() == 0
+
+    def _begin(self) -> None:
+        self._watching = asyncio.create_task(self._watch())
+
+    async def _watch(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self._gone = True
+        self._working.cancel()

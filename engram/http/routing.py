@@ -32,7 +32,7 @@ class StrictRoute(APIRoute):
         repeatable = _parameters(hints.get("query"))
 
         async def handle_strictly(request: Request) -> Response:
-            _check_query(request, repeatable)
+            check_query(request, repeatable)
             if body is not None:
                 request = _ReadRequest(request, await read_body(request, body))
             return await handle(request)
@@ -64,7 +64,7 @@ def _is_list(annotation: Any) -> bool:
     return get_origin(annotation) is list or any(_is_list(part) for part in get_args(annotation))
 
 
-def _check_query(request: Request, repeatable: dict[str, bool]) -> None:
+def check_query(request: Request, repeatable: dict[str, bool]) -> None:
     raw: bytes = request.scope["query_string"]
     if not raw:
         return

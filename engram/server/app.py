@@ -17,9 +17,10 @@ import engram.graph.routes
 import engram.memories.routes
 import engram.recall.routes
 from engram import __version__
+from engram.http.direct import DirectRoutes
 from engram.memories.projections import Projector
 from engram.server import health
-from engram.server.errors import HANDLERS
+from engram.server.errors import HANDLERS, on_problem
 from engram.server.middleware import BodyLimit, KnownHosts, RequestContext
 from engram.server.openapi import describe, operation_id
 from engram.services import Services, open_services
@@ -52,6 +53,7 @@ def create_app(settings: Settings | None = None, *, services: Services | None = 
             Middleware(RequestContext),
             Middleware(KnownHosts, allowed=(settings.allowed_hosts or "").split(",")),
             Middleware(BodyLimit, limit=settings.max_body_bytes),
+            Middleware(DirectRoutes, routes=_routes(), on_problem=on_problem),
         ],
         exception_handlers=HANDLERS,
         generate_unique_id_function=operation_id,
@@ -64,10 +66,13 @@ def create_app(settings: Settings | None = None, *, services: Services | None = 
     app.state.methods = defaultdict(set)
     for router in _ROUTERS:
         app.include_router(router)
-        for route in router.routes:
-            assert isinstance(route, APIRoute)
-            app.state.methods[route.path] |= route.methods
+    for route in _routes():
+        app.state.methods[route.path] |= route.methods
     return app
+
+
+def _routes() -> list[APIRoute]:
+    return [route for router in _ROUTERS for route in router.routes if isinstance(route, APIRoute)]
 
 
 @asynccontextmanager

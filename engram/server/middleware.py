@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Collection
+from functools import lru_cache
 from ipaddress import ip_address
 
 import structlog
-from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uuid_utils.compat import uuid7
+from uuid_utils import uuid7
 
 from engram.http.problems import MisdirectedProblem, TooLargeProblem
 from engram.server.errors import problem_response, unexpected
 
 _REQUEST_ID = re.compile(r"[\w.:-]{1,128}", re.ASCII)
+_MARKS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 _CLIENT_CLOSED_REQUEST = 499  # nginx's number, for the log: nobody is there to receive an answer
 
 log = structlog.get_logger(__name__)
@@ -35,7 +37,8 @@ class RequestContext:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = _request_id(Headers(scope=scope))
+        request_id = _request_id(scope)
+        marks = [(b"x-request-id", request_id.encode()), *_MARKS]
         started = time.perf_counter()
         status = 0
 
@@ -43,15 +46,14 @@ class RequestContext:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = MutableHeaders(scope=message)
-                headers["X-Request-ID"] = request_id
-                headers["X-Content-Type-Options"] = "nosniff"
-                headers["Cache-Control"] = "no-store"
+                message["headers"] = [*message.get("headers", ()), *marks]
             await send(message)
 
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
                 await self._app(scope, receive, send_marked)
+                # The loop sends when its turn is over: the client shall not wait for the line in the log.
+                await asyncio.sleep(0)
             except ClientDisconnect:
                 status = _CLIENT_CLOSED_REQUEST
             except Exception:
@@ -75,7 +77,7 @@ class KnownHosts:
         self._allowed = frozenset(name.strip().casefold() for name in allowed) - {""}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] in ("http", "websocket") and not self._knows(_host(Headers(scope=scope))):
+        if scope["type"] in ("http", "websocket") and not self._knows(_host(scope)):
             problem = MisdirectedProblem(
                 "This server has no API keys, and answers only to requests for localhost. Ask for 127.0.0.1, or name "
                 "the host in ENGRAM_ALLOWED_HOSTS where the network around it can be trusted."
@@ -99,10 +101,9 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        problem = TooLargeProblem(f"The body is larger than the {self._limit} bytes that this server takes.")
-        length = Headers(scope=scope).get("content-length", "")
-        if length.isdecimal() and int(length) > self._limit:
-            await problem_response(problem)(scope, receive, send)
+        length = next(iter(_values(scope, b"content-length")), b"")
+        if length.isdigit() and int(length) > self._limit:
+            await problem_response(self._problem())(scope, receive, send)
             return
         read = 0
 
@@ -111,12 +112,16 @@ class BodyLimit:
             message = await receive()
             read += len(message.get("body", b""))
             if read > self._limit:
-                raise problem
+                raise self._problem()
             return message
 
         await self._app(scope, receive_counted, send)
 
+    def _problem(self) -> TooLargeProblem:
+        return TooLargeProblem(f"The body is larger than the {self._limit} bytes that this server takes.")
 
+
+@lru_cache(maxsize=64)
 def is_loopback(host: str) -> bool:
     """Whether a host is this machine by its name alone: no name is looked up."""
     if host == "localhost" or host.endswith(".localhost"):
@@ -127,15 +132,19 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _request_id(headers: Headers) -> str:
-    given = headers.get("x-request-id", "")
+def _values(scope: Scope, name: bytes) -> list[bytes]:
+    return [value for key, value in scope["headers"] if key == name]
+
+
+def _request_id(scope: Scope) -> str:
+    given = next(iter(_values(scope, b"x-request-id")), b"").decode("latin-1")
     return given if _REQUEST_ID.fullmatch(given) else str(uuid7())
 
 
-def _host(headers: Headers) -> str:
+def _host(scope: Scope) -> str:
     """The Host header without its port; of several, none counts."""
-    given = headers.getlist("host")
-    host = given[0].strip().lower() if len(given) == 1 else ""
+    given = _values(scope, b"host")
+    host = given[0].decode("latin-1").strip().lower() if len(given) == 1 else ""
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0].removesuffix(".")

@@ -17,6 +17,7 @@ from engram.db.dsn import parse_dsn
 from engram.embeddings.base import EmbeddingModel
 from engram.logs import configure_logging
 from engram.server.app import create_app, lifespan
+from engram.server.garbage import settled_heap
 from engram.server.sockets import listen, url_of
 from engram.settings import Settings
 
@@ -86,7 +87,7 @@ class _Server(uvicorn.Server):
 
         with _on_signals(stop):
             try:
-                async with lifespan(self._app):
+                async with lifespan(self._app), settled_heap():
                     await self.serve(self._listeners)
             except asyncio.CancelledError:
                 if not told:

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
 
-from bm25s import stopwords as lists
+
+def _load() -> ModuleType:
+    """bm25s's lists, and nothing else of bm25s: its package imports scipy where there is one, for 14 MB."""
+    package = find_spec("bm25s")
+    assert package is not None
+    assert package.origin is not None
+    spec = spec_from_file_location("bm25s_stopwords", Path(package.origin).with_name("stopwords.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+_LISTS = _load()
 
 _BY_LANGUAGE = {
-    "english": lists.STOPWORDS_EN_PLUS,
-    "german": lists.STOPWORDS_GERMAN,
-    "dutch": lists.STOPWORDS_DUTCH,
-    "french": lists.STOPWORDS_FRENCH,
-    "spanish": lists.STOPWORDS_SPANISH,
-    "portuguese": lists.STOPWORDS_PORTUGUESE,
-    "italian": lists.STOPWORDS_ITALIAN,
-    "russian": lists.STOPWORDS_RUSSIAN,
-    "swedish": lists.STOPWORDS_SWEDISH,
-    "norwegian": lists.STOPWORDS_NORWEGIAN,
-    "danish": lists.STOPWORDS_DANISH,
-    "turkish": lists.STOPWORDS_TURKISH,
+    "english": _LISTS.STOPWORDS_EN_PLUS,
+    "german": _LISTS.STOPWORDS_GERMAN,
+    "dutch": _LISTS.STOPWORDS_DUTCH,
+    "french": _LISTS.STOPWORDS_FRENCH,
+    "spanish": _LISTS.STOPWORDS_SPANISH,
+    "portuguese": _LISTS.STOPWORDS_PORTUGUESE,
+    "italian": _LISTS.STOPWORDS_ITALIAN,
+    "russian": _LISTS.STOPWORDS_RUSSIAN,
+    "swedish": _LISTS.STOPWORDS_SWEDISH,
+    "norwegian": _LISTS.STOPWORDS_NORWEGIAN,
+    "danish": _LISTS.STOPWORDS_DANISH,
+    "turkish": _LISTS.STOPWORDS_TURKISH,
 }
 
 

@@ -72,6 +72,14 @@ async def test_the_query_not_asked_for_longest_is_forgotten_first(counting):
     assert counting.asked == ["a", "b", "c", "b"]
 
 
+async def test_long_queries_are_kept_only_as_far_as_there_is_room(counting):
+    cached = CachedQueries(counting, max_bytes=4000)
+    long, longer = "a" * 2500, "b" * 2500
+    for text in [long, "c", "c", longer, "c", longer, long, "d" * 5000, "d" * 5000]:
+        await cached.embed_query(text)
+    assert counting.asked == [long, "c", longer, long, "d" * 5000, "d" * 5000]
+
+
 async def test_the_same_query_at_once_is_computed_once(counting):
     cached = CachedQueries(counting)
     counting.gate.clear()
