@@ -23,7 +23,7 @@ LOOKED_UP = {
     "memories": r"\b(id|session_id) = ",
     "edges": r"\b(source_id|target_id) = ",
     "mentions": r"\b(memory_id|entity_id) = ",
-    "memory_terms": r"\bmemory_id = ",
+    "memory_lexemes": r"\bmemory_id = ",
 }
 """What an index is asked for, by table, where a scan does not read all that an agent holds."""
 

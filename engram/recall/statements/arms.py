@@ -18,6 +18,9 @@ MAX_POSTINGS = 4_000
 """Terms find candidates from the rarest on, as long as they stand in this many memories together. The rarest always
 does: where it alone is in more, the latest that hold it are found. Every candidate is scored by all terms."""
 
+PASSAGES_READ = 2
+"""Passages that are read of the vector index for each memory that is wanted: a memory has several."""
+
 MAX_COUNTED = 50_000
 """Counting the memories in which a term stands ends here."""
 
@@ -109,13 +112,17 @@ def arms(
         {_indexed(visible, index, query, limit) if indexed else ""}
         {_passed(visible, agent, index, query, limit) if passages is Passages.indexed else ""}
         nearest AS MATERIALIZED (
-            {"SELECT id FROM indexed UNION" if indexed else ""}
-            (
-                SELECT m.id FROM memories m
-                WHERE {visible} {f"AND (SELECT count(*) FROM indexed) < {limit}" if indexed else ""}
-                ORDER BY {index.distance("m", query, indexed=False)}, m.id LIMIT {limit}
-            )
-            {_by_passage(visible, agent, index, query, limit, passages)}
+            SELECT near.id
+            FROM (
+                {"SELECT id, distance FROM indexed UNION ALL" if indexed else ""}
+                (
+                    SELECT m.id, {index.distance("m", query, indexed=False)} AS distance FROM memories m
+                    WHERE {visible} {f"AND (SELECT count(*) FROM indexed) < {limit}" if indexed else ""}
+                    ORDER BY distance, m.id LIMIT {limit}
+                )
+                {_by_passage(visible, agent, index, query, limit, passages)}
+            ) AS near
+            GROUP BY near.id ORDER BY min(near.distance), near.id LIMIT {limit}
         ),
         lexical AS MATERIALIZED (
             SELECT x.id FROM (SELECT id FROM matches ORDER BY bm25 DESC, id) AS x
@@ -171,10 +178,10 @@ def _indexed(visible: str, index: VectorIndex, query: str, limit: str) -> str:
     It may give too few: filters pass few of what it scans, zero vectors are not in it, and among thousands of equal
     vectors its graph falls apart. All are scanned then: Postgres does not begin that scan where nothing is missing.
     """
+    distance = index.distance("m", query, indexed=True)
     return f"""
         indexed AS MATERIALIZED (
-            SELECT m.id FROM memories m WHERE {visible}
-            ORDER BY {index.distance("m", query, indexed=True)} LIMIT {limit}
+            SELECT m.id, {distance} AS distance FROM memories m WHERE {visible} ORDER BY {distance} LIMIT {limit}
         ),"""
 
 
@@ -186,27 +193,28 @@ def _by_passage(visible: str, agent: str, index: VectorIndex, query: str, limit:
     mine = f"near.agent_id = {agent} AND {index.of_model('near')}"
     found, missing = "", ""
     if passages is Passages.indexed:
-        found = "UNION SELECT memory_id FROM passed"
-        # One memory may have all that was read, and a filter may hide it: all are scanned then, as above.
-        missing = f"AND (SELECT count(DISTINCT memory_id) FROM passed) < {limit}"
+        found = "UNION ALL SELECT memory_id, distance FROM passed"
+        # The index came to its end before enough passed the filters: all are scanned then, as above.
+        missing = f"AND (SELECT count(*) FROM passed) < {PASSAGES_READ:d} * {limit}"
     return f"""
-            {found} UNION (
-                SELECT near.memory_id
-                FROM (
-                    SELECT near.memory_id, min({index.distance("near", query, indexed=False)}) AS distance
-                    FROM memory_passages near WHERE {mine} {missing}
-                    GROUP BY near.memory_id ORDER BY distance, near.memory_id
-                ) AS near {seen}
-                LIMIT {limit}
-            )"""
+                {found} UNION ALL (
+                    SELECT near.memory_id, near.distance
+                    FROM (
+                        SELECT near.memory_id, min({index.distance("near", query, indexed=False)}) AS distance
+                        FROM memory_passages near WHERE {mine} {missing}
+                        GROUP BY near.memory_id ORDER BY distance, near.memory_id
+                    ) AS near {seen}
+                    LIMIT {limit}
+                )"""
 
 
 def _passed(visible: str, agent: str, index: VectorIndex, query: str, limit: str) -> str:
     """Memories of the nearest passages, as the vector index gives them."""
+    distance = index.distance("near", query, indexed=True)
     return f"""
         passed AS MATERIALIZED (
-            SELECT near.memory_id FROM memory_passages near
+            SELECT near.memory_id, {distance} AS distance FROM memory_passages near
             CROSS JOIN LATERAL (SELECT FROM memories m WHERE {visible} AND m.id = near.memory_id LIMIT 1) AS seen
             WHERE near.agent_id = {agent} AND {index.of_model("near")}
-            ORDER BY {index.distance("near", query, indexed=True)} LIMIT 4 * {limit}
+            ORDER BY {distance} LIMIT {PASSAGES_READ:d} * {limit}
         ),"""
