@@ -34,6 +34,15 @@ UPGRADE = (
         WHERE twin.dedup_hash = given.dedup_hash
     $$
     """,
+    # With fewer links between them the vectors are found as well by looking at some more.
+    """
+    CREATE OR REPLACE FUNCTION engram_search_vectors() RETURNS void LANGUAGE plpgsql AS $$
+    BEGIN
+        SET LOCAL hnsw.iterative_scan = 'strict_order';
+        SET LOCAL hnsw.ef_search = 250;
+    END
+    $$
+    """,
     # Of a memory to be linked a handful of near ones is wanted, not the best two hundred.
     """
     CREATE FUNCTION engram_search_links() RETURNS void LANGUAGE plpgsql AS $$
@@ -70,6 +79,16 @@ def downgrade() -> None:
     for model, _ in _models():
         for table in TABLES:
             op.execute(f"DROP INDEX IF EXISTS {table}_embedding_{model:d}_half_idx")
+    op.execute(
+        """
+        CREATE OR REPLACE FUNCTION engram_search_vectors() RETURNS void LANGUAGE plpgsql AS $$
+    BEGIN
+        SET LOCAL hnsw.iterative_scan = 'strict_order';
+        SET LOCAL hnsw.ef_search = 200;
+    END
+    $$
+        """
+    )
     op.execute("DROP FUNCTION engram_search_links()")
     op.execute("DROP FUNCTION engram_twins(uuid, bytea[])")
 

@@ -55,7 +55,9 @@ class EntityProjection:
                 ids = await self._with_earlier(scope, agent_id, memory_ids, list(new_names), language)
                 await self._recognise(scope, agent_id, ids, stop_words(language))
         async with self._database.transaction() as connection:
-            await EntityRepository(connection, scope).mark_swept(agent_id, list(new_names.values()), datetime.now(UTC))
+            if new_names:
+                entities = EntityRepository(connection, scope)
+                await entities.mark_swept(agent_id, list(new_names.values()), datetime.now(UTC))
             await settle(connection)
 
     async def _with_earlier(

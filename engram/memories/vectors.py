@@ -14,8 +14,8 @@ EXACT_SEARCH_LIMIT = 4_000
 index would. With vectors of 256 dimensions a scan takes 0.7 ms for each 1,000, the index between 2 and 3 ms."""
 
 HNSW_OPTIONS = "m = 12, ef_construction = 64"
-"""Of pgvector's defaults, 16 and 64, the first is what an insertion costs: about its square. With 12 a write of 100,000
-memories is a quarter cheaper, and what a search finds goes from 0.954 to 0.940 of the true nearest 50."""
+"""Pgvector's own are 16 and 64, but the first is what an insertion costs: about its square. With 12 a search that looks
+at 250 instead of 200 finds as much of the nearest 50 among 100,000, 0.946 and 0.949, in the same time."""
 
 
 @dataclass(frozen=True, slots=True)

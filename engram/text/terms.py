@@ -24,20 +24,24 @@ MAX_FREQUENCY = 32767
 """What the index can hold of one term in one text: BM25 has long ceased to tell more apart."""
 
 KNOWN_WORDS = 20_000
-"""Words of which a thread keeps the stems."""
+"""Words of a language whose stems are kept: most of what is ever read."""
 
 UNSTEMMED = "none"
 LANGUAGES = (UNSTEMMED, *sorted(Stemmer.algorithms()))
 """Languages an agent may have: Snowball's, and ``none``."""
 
 
+_stems: dict[str, dict[str, str]] = {}
+
+
 class Analyzer:
     """Terms of texts in one language. Not safe to share between threads: Snowball stemmers keep state."""
 
     def __init__(self, language: str) -> None:
-        self._stemmer = None if language == UNSTEMMED else Stemmer.Stemmer(language)
+        # Without a cache of its own: ours is shared by all threads.
+        self._stemmer = None if language == UNSTEMMED else Stemmer.Stemmer(language, 0)
         self._stop_words = stop_words(language)
-        self._known: dict[str, str] = {}
+        self._known = _stems.setdefault(language, {})
 
     def document(self, text: str) -> tuple[Counter[str], set[str]]:
         """What ``document_terms`` and ``phrases`` say of a text, read once."""
@@ -96,7 +100,6 @@ class Analyzer:
         return terms
 
     def _stem(self, word: str) -> str:
-        # A few thousand words are most of what is ever read.
         if (term := self._known.get(word)) is None:
             if len(self._known) >= KNOWN_WORDS:
                 self._known.clear()
