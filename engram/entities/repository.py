@@ -74,7 +74,8 @@ class EntityRepository:
 
     async def add_mentions(self, agent_id: UUID, mentions: Collection[Mention]) -> None:
         """Add mentions; one that stands is left as it is."""
-        rows = sorted(mentions, key=lambda mention: (mention.entity_id, mention.memory_id))
+        # By numbers: to compare UUIDs by themselves takes a call in Python each time.
+        rows = sorted(mentions, key=lambda mention: (mention.entity_id.int, mention.memory_id.int))
         await self._driver.execute(
             """
             INSERT INTO mentions (agent_id, tenant_id, entity_id, memory_id, is_subject, recognized)

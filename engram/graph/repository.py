@@ -55,7 +55,8 @@ class EdgeRepository:
             ends = stored_ends(edge.source_id, edge.target_id, edge.relation_type)
             place = (*ends, edge.relation_type.value)
             best[place] = max(best.get(place, 0.0), edge.weight)
-        rows = sorted(best.items())
+        # By numbers: to compare UUIDs by themselves takes a call in Python each time.
+        rows = sorted(best.items(), key=lambda edge: (edge[0][0].int, edge[0][1].int, edge[0][2]))
         # Only between memories that are still there: one may have been erased since it was found.
         await self._driver.execute(
             """
