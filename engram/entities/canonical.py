@@ -75,11 +75,12 @@ def canonical_name(raw: str) -> str | None:
     return None if name in _DROPPED or len(name) < shortest else name
 
 
+@lru_cache(maxsize=65536)
 def singular(word: str) -> str:
     """The singular of a folded English noun; any other word as it is."""
     if not word.endswith(_PLURAL_ENDINGS) or word.endswith(_SINGULAR_ENDINGS) or not _inflects(word):
         return word
-    return _inflected(word)
+    return _engine().singular_noun(word) or word
 
 
 def plural_name(name: str) -> str:
@@ -97,11 +98,6 @@ def _singular(word: str) -> str:
 
 def _inflects(word: str) -> bool:
     return len(word) > _SHORTEST and word[-1].isascii() and word.isalpha()
-
-
-@lru_cache(maxsize=65536)
-def _inflected(word: str) -> str:
-    return _engine().singular_noun(word) or word
 
 
 @cache

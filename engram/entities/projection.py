@@ -10,7 +10,7 @@ from uuid import UUID
 from engram.agents.service import AgentService
 from engram.db.database import Database
 from engram.entities.canonical import plural_name
-from engram.entities.recognition import NameMatcher, openings
+from engram.entities.recognition import NameMatcher, openings_in, parts_of
 from engram.entities.repository import EntityRepository, Mention
 from engram.memories.projections import Settle
 from engram.memories.rows import StoredText
@@ -55,7 +55,9 @@ class EntityProjection:
                 ids = await self._with_earlier(scope, agent_id, memory_ids, list(new_names), language)
                 await self._recognise(scope, agent_id, ids, stop_words(language))
         async with self._database.transaction() as connection:
-            await EntityRepository(connection, scope).mark_swept(agent_id, list(new_names.values()), datetime.now(UTC))
+            if new_names:
+                entities = EntityRepository(connection, scope)
+                await entities.mark_swept(agent_id, list(new_names.values()), datetime.now(UTC))
             await settle(connection)
 
     async def _with_earlier(
@@ -83,11 +85,11 @@ class EntityProjection:
     async def _recognise_group(
         self, scope: Scope, agent_id: UUID, texts: Sequence[StoredText], ignored: frozenset[str]
     ) -> None:
-        offered = await asyncio.to_thread(_openings, texts)
+        parts, offered = await asyncio.to_thread(_read, texts)
         async with self._database.snapshot() as connection:
             names = await EntityRepository(connection, scope).named_in(agent_id, offered)
         for _ in range(MAX_ROUNDS):
-            found = await asyncio.to_thread(_mentions, texts, names, ignored)
+            found = await asyncio.to_thread(_mentions, texts, parts, names, ignored)
             async with self._database.transaction() as connection:
                 entities = EntityRepository(connection, scope)
                 await self._agents.hold(connection, scope, agent_id)
@@ -122,14 +124,18 @@ def _groups(texts: Sequence[StoredText]) -> list[list[StoredText]]:
     return groups
 
 
-def _openings(texts: Sequence[StoredText]) -> set[str]:
-    return set().union(*(openings(text.content) for text in texts))
+def _read(texts: Sequence[StoredText]) -> tuple[list[list[str]], set[str]]:
+    """The words of each text, and the openings of which a name could stand in one."""
+    parts = [parts_of(text.content) for text in texts]
+    return parts, set().union(*map(openings_in, parts))
 
 
-def _mentions(texts: Sequence[StoredText], names: dict[str, UUID], ignored: frozenset[str]) -> list[Mention]:
+def _mentions(
+    texts: Sequence[StoredText], parts: Sequence[Sequence[str]], names: dict[str, UUID], ignored: frozenset[str]
+) -> list[Mention]:
     matcher = NameMatcher(names, ignored=ignored)
     return [
         Mention(text.id, names[name], is_subject=False, recognized=True)
-        for text in texts
-        for name in sorted(matcher.find(text.content))
+        for text, words in zip(texts, parts, strict=True)
+        for name in sorted(matcher.find_in(text.content, words))
     ]

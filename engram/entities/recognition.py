@@ -8,6 +8,7 @@ text, not on how many names the agent knows; and no process keeps a matcher that
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice, pairwise
 from typing import cast
 
 from engram.entities.canonical import singular
@@ -25,19 +26,23 @@ _TELLING = 3
 
 def opening(name: str) -> str:
     """The first two words of a canonical name, by which it is looked up; empty for one without words."""
-    return " ".join(_parts(name)[:2])
+    return " ".join(parts_of(name)[:2])
 
 
 def openings(text: str) -> set[str]:
     """Every opening of which a name could stand in the text."""
-    found: set[str] = set()
-    previous = None
-    for word in _parts(text):
-        endings = {word, singular(word)}
-        found |= endings
-        if previous is not None:
-            found.update(f"{previous} {ending}" for ending in endings)
-        previous = word
+    return openings_in(parts_of(text))
+
+
+def openings_in(parts: Sequence[str]) -> set[str]:
+    """The same for a text whose ``parts_of`` are these."""
+    found = {*parts}
+    found.update(f"{previous} {word}" for previous, word in pairwise(parts))
+    for at, word in enumerate(parts):
+        if (ending := singular(word)) is not word:
+            found.add(ending)
+            if at:
+                found.add(f"{parts[at - 1]} {ending}")
     return found
 
 
@@ -48,7 +53,7 @@ class NameMatcher:
         """``names`` are canonical. A name made only of ``ignored`` words (stop words) is never recognised."""
         self._trie: dict[str, object] = {}
         for name in sorted(names):
-            parts = _parts(name)
+            parts = parts_of(name)
             if not parts or all(part in ignored for part in parts):
                 continue
             node: dict[str, object] = self._trie
@@ -58,21 +63,28 @@ class NameMatcher:
 
     def find(self, text: str) -> set[str]:
         """The names that stand in the text."""
-        parts = _parts(text)
+        return self.find_in(text, parts_of(text))
+
+    def find_in(self, text: str, parts: Sequence[str]) -> set[str]:
+        """The same for a text whose ``parts_of`` are these."""
         ends: set[tuple[str, ...]] = set()
         at = 0
         while at < len(parts):
+            # No name begins with most words.
+            if parts[at] not in self._trie and singular(parts[at]) not in self._trie:
+                at += 1
+                continue
             names, length = self._longest(parts, at)
             if names:
                 ends.add(names)
             at += max(length, 1)
         return {name for names in ends for name in _meant(names, text)}
 
-    def _longest(self, parts: list[str], start: int) -> tuple[tuple[str, ...], int]:
+    def _longest(self, parts: Sequence[str], start: int) -> tuple[tuple[str, ...], int]:
         """All names of the most words that stand at one place: they differ in punctuation only."""
         node: Mapping[str, object] | None = self._trie
         best: tuple[tuple[str, ...], int] = ((), 0)
-        for length, part in enumerate(parts[start:], start=1):
+        for length, part in enumerate(islice(parts, start, None), start=1):
             assert node is not None
             for ending in (singular(part), part):
                 last = node.get(ending)
@@ -94,7 +106,7 @@ def _meant(names: Sequence[str], text: str) -> Sequence[str]:
     return [name for name in names if name in spelt] or telling[:1]
 
 
-def _parts(text: str) -> list[str]:
+def parts_of(text: str) -> list[str]:
     """Words, and the gaps between words that could be taken for one."""
     parts: list[str] = []
     after_unspaced = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,6 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from engram.db.database import driver
 from engram.entities.recognition import opening
 from engram.tenants.scope import Scope
+
+READ_ALL_FROM = 200
+"""Names that are read at once rather than looked up: as many as a few lookups cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,8 @@ class EntityRepository:
 
     async def add_mentions(self, agent_id: UUID, mentions: Collection[Mention]) -> None:
         """Add mentions; one that stands is left as it is."""
-        rows = sorted(mentions, key=lambda mention: (mention.entity_id, mention.memory_id))
+        # By numbers: to compare UUIDs by themselves takes a call in Python each time.
+        rows = sorted(mentions, key=lambda mention: (mention.entity_id.int, mention.memory_id.int))
         await self._driver.execute(
             """
             INSERT INTO mentions (agent_id, tenant_id, entity_id, memory_id, is_subject, recognized)
@@ -117,8 +121,16 @@ class EntityRepository:
     async def remove_mentions(self, agent_id: UUID, memory_id: UUID) -> None:
         await self._driver.execute("DELETE FROM mentions WHERE agent_id = $1 AND memory_id = $2", agent_id, memory_id)
 
-    async def named_in(self, agent_id: UUID, openings: Collection[str]) -> dict[str, UUID]:
+    async def named_in(self, agent_id: UUID, openings: Set[str]) -> dict[str, UUID]:
         """Entities whose name opens so, by canonical name."""
+        # A batch offers more openings than most agents have names: those are read then, in one scan.
+        most = len(openings) // 2
+        if most >= READ_ALL_FROM:
+            rows = await self._driver.fetch(
+                "SELECT name, id, opening FROM entities WHERE agent_id = $1 LIMIT $2", agent_id, most + 1
+            )
+            if len(rows) <= most:
+                return {row["name"]: row["id"] for row in rows if row["opening"] in openings}
         rows = await self._driver.fetch(
             "SELECT name, id FROM entities WHERE agent_id = $1 AND opening = ANY ($2::text[])",
             agent_id,

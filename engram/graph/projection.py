@@ -21,6 +21,9 @@ from engram.tenants.scope import Scope
 MATRIX_FROM = 16
 """From this many new memories on, one matrix product beats a query for each."""
 
+MATRIX_ROWS = 20
+"""Up to this many memories of the agent for each new one, it also beats a search of the index for each."""
+
 MATRIX_LIMIT = 5_000_000
 """Up to this many numbers, memories times dimensions, an agent's vectors are read for it: 20 MB."""
 
@@ -44,7 +47,12 @@ class ThematicProjection:
         async with self._database.snapshot() as connection:
             counts = await self._agents.sizes(connection, scope, agent_id)
             edges = EdgeRepository(connection, scope)
-            by_matrix = len(memory_ids) >= MATRIX_FROM and counts.memories * self._index.dimension <= MATRIX_LIMIT
+            indexed = self._index.serves(counts.memories)
+            by_matrix = (
+                len(memory_ids) >= MATRIX_FROM
+                and counts.memories * self._index.dimension <= MATRIX_LIMIT
+                and not (indexed and counts.memories > MATRIX_ROWS * len(memory_ids))
+            )
             if by_matrix:
                 ids, vectors = await edges.vectors(agent_id, self._index, self._min_bytes)
             else:
@@ -54,7 +62,7 @@ class ThematicProjection:
                     self._index,
                     self._degree,
                     self._min_bytes,
-                    indexed=self._index.serves(counts.memories),
+                    indexed=indexed,
                 )
         if by_matrix:
             pairs = await asyncio.to_thread(self._from_matrix, ids, vectors, set(memory_ids))
@@ -68,11 +76,13 @@ class ThematicProjection:
             await EdgeRepository(connection, scope).link(agent_id, links, origin="thematic")
             await settle(connection)
 
-    def _from_matrix(
-        self, ids: list[UUID], vectors: list[np.ndarray], new: set[UUID]
-    ) -> list[tuple[UUID, UUID, float]]:
+    def _from_matrix(self, ids: list[UUID], packed: bytes, new: set[UUID]) -> list[tuple[UUID, UUID, float]]:
         if not ids:
             return []
+        # By age, so that of equally near ones the same are taken whatever order the database reads them in.
+        order = sorted(range(len(ids)), key=[id.int for id in ids].__getitem__)
+        vectors = np.frombuffer(packed, dtype=">f4").reshape(len(ids), -1).astype(np.float32)[order]
+        ids = [ids[place] for place in order]
         rows = np.array([place for place, id in enumerate(ids) if id in new], dtype=np.intp)
-        found = nearest(np.stack(vectors), rows, self._threshold, self._degree)
+        found = nearest(vectors, rows, self._threshold, self._degree)
         return [(ids[source], ids[target], similarity) for source, target, similarity in found]

@@ -8,15 +8,17 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-import numpy as np
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.db.database import driver
 from engram.graph.neighbours import COLUMNS, Neighbourhood
 from engram.graph.relations import UNDIRECTED
 from engram.graph.schemas import EdgeCreate, RelationType
-from engram.memories.vectors import SEARCH_SETTINGS, VectorIndex
+from engram.memories.vectors import LINK_SETTINGS, VectorIndex
 from engram.tenants.scope import Scope
+
+_VECTOR_HEADER = 4
+"""Bytes before the numbers of a vector as pgvector sends it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ class EdgeRepository:
             ends = stored_ends(edge.source_id, edge.target_id, edge.relation_type)
             place = (*ends, edge.relation_type.value)
             best[place] = max(best.get(place, 0.0), edge.weight)
-        rows = sorted(best.items())
+        # By numbers: to compare UUIDs by themselves takes a call in Python each time.
+        rows = sorted(best.items(), key=lambda edge: (edge[0][0].int, edge[0][1].int, edge[0][2]))
         # Only between memories that are still there: one may have been erased since it was found.
         await self._driver.execute(
             """
@@ -193,19 +196,25 @@ class EdgeRepository:
         )
         return [dict(row) for row in rows]
 
-    async def vectors(self, agent_id: UUID, index: VectorIndex, min_bytes: int) -> tuple[list[UUID], list[np.ndarray]]:
-        """Embeddings of the agent's current memories of at least ``min_bytes``, by id."""
-        rows = await self._driver.fetch(
+    async def vectors(self, agent_id: UUID, index: VectorIndex, min_bytes: int) -> tuple[list[UUID], bytes]:
+        """Ids and embeddings of the agent's current memories of at least ``min_bytes``, in no order.
+
+        The embeddings are numbers of four bytes, the highest first, one vector behind the other: thousands of values
+        read one by one would keep the event loop for longer than the search takes.
+        """
+        row = await self._driver.fetchrow(
             f"""
-            SELECT m.id, m.embedding FROM memories m
+            SELECT array_agg(m.id) AS ids,
+                string_agg(substr(vector_send(m.embedding), {_VECTOR_HEADER + 1:d}), '') AS vectors
+            FROM memories m
             WHERE m.agent_id = $1 AND m.status = 'current' AND {index.of_model("m")}
                 AND octet_length(m.content) >= $2
-            ORDER BY m.id
             """,
             agent_id,
             min_bytes,
         )
-        return [row["id"] for row in rows], [row["embedding"] for row in rows]
+        assert row is not None  # aggregates give one row always
+        return row["ids"] or [], row["vectors"] or b""
 
     async def nearest(
         self,
@@ -222,14 +231,14 @@ class EdgeRepository:
         Memories of fewer than ``min_bytes`` are passed over on both sides.
         """
         if indexed:
-            await self._driver.fetch(f"SELECT {SEARCH_SETTINGS}")
+            await self._driver.fetch(f"SELECT {LINK_SETTINGS}")
         distance = index.distance("m", "new.embedding", indexed=indexed)
         rows = await self._driver.fetch(
             f"""
             SELECT new.id, near.id AS neighbour, 1 - near.distance AS similarity
             FROM memories new
             CROSS JOIN LATERAL (
-                SELECT m.id, {distance} AS distance
+                SELECT m.id, {index.distance("m", "new.embedding", indexed=False)} AS distance
                 FROM memories m
                 WHERE m.agent_id = $1 AND m.status = 'current' AND {index.of_model("m")} AND m.id <> new.id
                     AND octet_length(m.content) >= $3

@@ -27,8 +27,11 @@ def nearest(
         rows = new[start : start + _BLOCK_ROWS]
         similarities = vectors[rows] @ vectors.T
         similarities[np.arange(len(rows)), rows] = -np.inf
-        for row, at in zip(rows, similarities, strict=True):
-            above = np.flatnonzero(at > threshold)
-            best = above[np.argsort(-at[above], kind="stable")[:degree]]
-            pairs.extend((int(row), int(other), float(at[other])) for other in best)
+        near, others = np.nonzero(similarities > threshold)
+        found = similarities[near, others]
+        order = np.lexsort((others, -found, near))
+        # How many of the same row stand before each: the first `degree` of a row are its nearest.
+        place = np.arange(len(order)) - np.searchsorted(near[order], near[order])
+        best = order[place < degree]
+        pairs.extend(zip(rows[near[best]].tolist(), others[best].tolist(), found[best].tolist(), strict=True))
     return pairs

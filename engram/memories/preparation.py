@@ -19,7 +19,7 @@ from engram.memories.rows import IndexedTerms, NewMemory
 from engram.memories.schemas import EntityRole, MemoryItem
 from engram.text.fields import about_terms, date_terms, speaker
 from engram.text.stopwords import stop_words
-from engram.text.terms import MAX_TERMS, analyzer_for
+from engram.text.terms import analyzer_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,9 @@ def prepare(
     proposals: dict[UUID, list[str]] = {}
     for item, value, vectors in zip(items, hashes, embedded, strict=True):
         id = uuid7()
+        words, phrases = analyzer.document(item.content)
         terms[id] = IndexedTerms.of(
-            analyzer.document_terms(item.content),
-            about_terms(analyzer, _about(item))
-            | date_terms(item.valid_from or now)
-            | set(analyzer.phrases(item.content, MAX_TERMS)),
+            words, about_terms(analyzer, _about(item)) | date_terms(item.valid_from or now) | phrases
         )
         declared[id] = [(entity.name, entity.role is EntityRole.subject) for entity in item.entities]
         if propose_names:

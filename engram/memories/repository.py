@@ -32,29 +32,24 @@ class MemoryRepository:
     async def twins(self, agent_id: UUID, hashes: Sequence[bytes]) -> dict[bytes, Twin]:
         """Current memories by their dedup hash."""
         rows = await self._driver.fetch(
-            """
-            SELECT dedup_hash, id, valid_until FROM memories
-            WHERE agent_id = $1 AND dedup_hash = ANY ($2::bytea[])
-            """,
-            agent_id,
-            list(hashes),
+            "SELECT dedup_hash, id, valid_until FROM engram_twins($1, $2::bytea[])", agent_id, list(hashes)
         )
         return {row["dedup_hash"]: Twin(row["id"], row["valid_until"]) for row in rows}
 
-    async def release_ended(self, agent_id: UUID, hashes: Sequence[bytes], now: datetime) -> None:
-        """Let memories that have ended no longer stand for ones to be written."""
+    async def release_ended(self, agent_id: UUID, ids: Sequence[UUID], now: datetime) -> None:
+        """Let those of these memories that have ended no longer stand for ones to be written."""
         await self._driver.execute(
             """
             UPDATE memories SET dedup_hash = NULL
             FROM (
                 SELECT id FROM memories
-                WHERE agent_id = $1 AND dedup_hash = ANY ($2::bytea[]) AND valid_until <= $3
+                WHERE agent_id = $1 AND id = ANY ($2::uuid[]) AND valid_until <= $3
                 ORDER BY dedup_hash FOR UPDATE
             ) AS ended
             WHERE memories.agent_id = $1 AND memories.id = ended.id
             """,
             agent_id,
-            list(hashes),
+            list(ids),
             now,
         )
 

@@ -93,7 +93,10 @@ class MemoryService:
         written = await self._write(scope, request.agent_id, request.items, prefix="items.{}.")
         deduplicated = sum(standing for _, standing in written.results)
         return BatchCreated(
-            results=[BatchResult(id=str(id), deduplicated=standing) for id, standing in written.results],
+            # Ours, and right by construction: to check a thousand of them would hold up the event loop.
+            results=[
+                BatchResult.model_construct(id=str(id), deduplicated=standing) for id, standing in written.results
+            ],
             created=len(written.results) - deduplicated,
             deduplicated=deduplicated,
             linked=written.linked,
@@ -174,7 +177,7 @@ class MemoryService:
         for _ in range(ATTEMPTS):
             try:
                 return await self._attempt(scope, UUID(agent.id), agent.language, items, hashes, prefix=prefix)
-            except _TwinGone:
+            except _TwinChanged:
                 continue
         raise ConflictProblem(_CONTESTED)
 
@@ -195,6 +198,7 @@ class MemoryService:
         # Said twice in one batch: the first stands for all.
         first = {value: at for at, value in reversed(list(enumerate(hashes)))}
         missing = sorted(at for value, at in first.items() if not _stands(twins.get(value), items[at], now))
+        ended = [twins[hashes[at]].id for at in missing if hashes[at] in twins]
         embedded = await embed(
             self._embedder,
             [items[at] for at in missing],
@@ -213,20 +217,27 @@ class MemoryService:
         inserted: set[UUID] = set()
         if prepared.rows:
             async with self._database.transaction() as connection:
-                inserted = await self._store(connection, scope, agent_id, prepared, now)
+                inserted = await self._store(connection, scope, agent_id, prepared, ended, now)
                 twins = await MemoryRepository(connection, scope).twins(agent_id, hashes)
-                if any(value not in twins for value in hashes):
-                    raise _TwinGone
+                if not all(_stands(twins.get(value), items[at], now) for value, at in first.items()):
+                    raise _TwinChanged
         linked = not inserted or await self._projector.run(scope, agent_id, sorted(inserted))
         created = {at for at in first.values() if twins[hashes[at]].id in inserted}
         return Written([(twins[value].id, at not in created) for at, value in enumerate(hashes)], linked)
 
     async def _store(
-        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, prepared: Prepared, now: datetime
+        self,
+        connection: AsyncConnection,
+        scope: Scope,
+        agent_id: UUID,
+        prepared: Prepared,
+        ended: Sequence[UUID],
+        now: datetime,
     ) -> set[UUID]:
         await self._agents.hold(connection, scope, agent_id)
         memories = MemoryRepository(connection, scope)
-        await memories.release_ended(agent_id, [row.dedup_hash for row in prepared.rows], now)
+        if ended:
+            await memories.release_ended(agent_id, ended, now)
         inserted = await memories.insert(agent_id, self._index.model_id, prepared.rows, now)
         if inserted:
             new = sorted(inserted)
@@ -239,8 +250,9 @@ class MemoryService:
         return inserted
 
 
-class _TwinGone(Exception):
-    """A memory that stood for one to be written was deleted before the write was done: nothing was written."""
+class _TwinChanged(Exception):
+    """A memory that stood for one to be written was deleted, or one that does not stand for it came, before the write
+    was done: nothing was written."""
 
 
 _CONTESTED = "The same memories are being written and deleted at once; try again."

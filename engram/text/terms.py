@@ -23,22 +23,46 @@ MAX_TERMS = 50_000
 MAX_FREQUENCY = 32767
 """What the index can hold of one term in one text: BM25 has long ceased to tell more apart."""
 
+KNOWN_WORDS = 20_000
+"""Words of a language whose stems are kept: most of what is ever read."""
+
 UNSTEMMED = "none"
 LANGUAGES = (UNSTEMMED, *sorted(Stemmer.algorithms()))
 """Languages an agent may have: Snowball's, and ``none``."""
+
+
+_stems: dict[str, dict[str, str]] = {}
 
 
 class Analyzer:
     """Terms of texts in one language. Not safe to share between threads: Snowball stemmers keep state."""
 
     def __init__(self, language: str) -> None:
-        self._stemmer = None if language == UNSTEMMED else Stemmer.Stemmer(language)
+        # Without a cache of its own: ours is shared by all threads.
+        self._stemmer = None if language == UNSTEMMED else Stemmer.Stemmer(language, 0)
         self._stop_words = stop_words(language)
+        self._known = _stems.setdefault(language, {})
+
+    def document(self, text: str) -> tuple[Counter[str], set[str]]:
+        """What ``document_terms`` and ``phrases`` say of a text, read once."""
+        terms: list[str] = []
+        phrases: dict[str, None] = {}
+        before: str | None = None
+        for run, unspaced in runs(fold(text)):
+            if unspaced:
+                terms.extend(_characters(run))
+                before = None
+            elif run not in self._stop_words:
+                term = self._stem(run)
+                terms.append(term)
+                if before is not None and len(phrases) < MAX_TERMS:
+                    phrases[f"{before} {term}"] = None
+                before = term
+        return _bounded(Counter(terms)), set(phrases)
 
     def document_terms(self, text: str) -> Counter[str]:
         """How often each term stands in a text; of very many the first ``MAX_TERMS``."""
-        counts = Counter(self._terms(text, single_characters=True))
-        return counts if len(counts) <= MAX_TERMS else Counter(dict(islice(counts.items(), MAX_TERMS)))
+        return self.document(text)[0]
 
     def query_terms(self, text: str) -> dict[str, int]:
         """Distinct terms of a query in order, at most ``MAX_QUERY_TERMS``, and how often each counts.
@@ -46,7 +70,7 @@ class Analyzer:
         A word counts once. A bigram counts as often as it stands: languages without spaces have no stop words here, and
         what a question repeats is what it is about.
         """
-        counts = Counter(self._terms(text, single_characters=False))
+        counts = Counter(self._query_terms(text))
         return {term: count if has_unspaced(term) else 1 for term, count in islice(counts.items(), MAX_QUERY_TERMS)}
 
     def phrases(self, text: str, limit: int) -> list[str]:
@@ -60,29 +84,47 @@ class Analyzer:
             if unspaced:
                 before = None
             elif run not in self._stop_words:
-                term = self._stem(run.replace("'", ""))
+                term = self._stem(run)
                 if before is not None and len(found) < limit:
                     found.setdefault(f"{before} {term}")
                 before = term
         return list(found)
 
-    def _terms(self, text: str, *, single_characters: bool) -> list[str]:
+    def _query_terms(self, text: str) -> list[str]:
         terms: list[str] = []
         for run, unspaced in runs(fold(text)):
             if unspaced:
-                if single_characters or len(run) == 1:
-                    terms.extend(run)
-                terms.extend(run[at : at + 2] for at in range(len(run) - 1))
+                terms.extend(run if len(run) == 1 else _bigrams(run))
             elif run not in self._stop_words:
-                terms.append(self._stem(run.replace("'", "")))
+                terms.append(self._stem(run))
         return terms
 
     def _stem(self, word: str) -> str:
+        if (term := self._known.get(word)) is None:
+            if len(self._known) >= KNOWN_WORDS:
+                self._known.clear()
+            term = self._known[word] = self._stemmed(word.replace("'", ""))
+        return term
+
+    def _stemmed(self, word: str) -> str:
         if len(word) > MAX_TERM_CHARS:
             # A hash or a data URL: kept apart from its like, at a length that an index can hold.
             return word[:24] + "#" + hashlib.blake2s(word.encode(), digest_size=8).hexdigest()
         # Porter's first stemmer leaves nothing of "s".
         return (self._stemmer.stemWord(word) or word) if self._stemmer else word
+
+
+def _bigrams(run: str) -> list[str]:
+    return [run[at : at + 2] for at in range(len(run) - 1)]
+
+
+def _characters(run: str) -> list[str]:
+    """What the index holds of an unspaced run."""
+    return [*run, *_bigrams(run)]
+
+
+def _bounded(counts: Counter[str]) -> Counter[str]:
+    return counts if len(counts) <= MAX_TERMS else Counter(dict(islice(counts.items(), MAX_TERMS)))
 
 
 _local = threading.local()

@@ -39,6 +39,8 @@ def _marks() -> str:
 _UNSPACED_CHARACTER = re.compile(f"[{_UNSPACED}]")
 _LETTER = rf"(?:(?![{_UNSPACED}_])[\w{_marks()}])"
 _WORD = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|{_LETTER}+(?:['\u2019\u02bc]{_LETTER}+)*")
+# The same for text in ASCII, which most is, at a fifth of the cost.
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:'[A-Za-z0-9]+)*")
 _POSSESSIVE = re.compile(r"['\u2019\u02bc]s$")
 
 
@@ -49,11 +51,15 @@ def has_unspaced(text: str) -> bool:
 
 def fold(text: str) -> str:
     """Compatibility-composed and case-folded: what compares equal whatever keyboard it came from."""
-    return unicodedata.normalize("NFKC", text).casefold()
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
 def runs(text: str) -> Iterator[tuple[str, bool]]:
     """Words of folded text, in order, as ``(run, unspaced)``; a possessive ``'s`` is cut off."""
+    if text.isascii():
+        for run in _ASCII_WORD.findall(text):
+            yield run.removesuffix("'s"), False
+        return
     for match in _WORD.finditer(text):
         run = match.group()
         if match.lastgroup == "unspaced":

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
+import asyncpg
 import pytest
 
 from engram.db.database import driver
+from engram.db.migrate import downgrade, migrate
 from engram.memories import vectors as vector_search
-from engram.memories.vectors import MAX_HALFVEC_DIMENSION, MAX_VECTOR_DIMENSION
+from engram.memories.vectors import MAX_INDEXED_DIMENSION
 from engram.problems import ConfigurationProblem, InvalidInputProblem
 from engram.services import Services
 from engram.settings import Settings
@@ -21,6 +25,21 @@ async def vector_indexes(services: Services) -> list[str]:
     async with services.database.snapshot() as connection:
         rows = await driver(connection).fetch("SELECT indexdef FROM pg_indexes WHERE indexdef LIKE '%hnsw%'")
     return [row["indexdef"] for row in rows]
+
+
+async def models_of(services: Services) -> list[int]:
+    async with services.database.snapshot() as connection:
+        return [row["id"] for row in await driver(connection).fetch("SELECT id FROM embedding_models")]
+
+
+@asynccontextmanager
+async def connected(settings: Settings) -> AsyncIterator[asyncpg.Connection]:
+    assert settings.database_url is not None
+    connection = await asyncpg.connect(settings.database_url.get_secret_value())
+    try:
+        yield connection
+    finally:
+        await connection.close()
 
 
 @pytest.mark.parametrize("length", [1, 7, 9, 256])
@@ -78,6 +97,42 @@ async def test_servers_that_start_together_agree_on_one_index(settings: Settings
     await asyncio.gather(*(start() for _ in range(8)))
 
 
+async def test_a_database_with_an_index_of_whole_precision_moves_on(settings: Settings) -> None:
+    assert settings.database_url is not None
+    dsn = settings.database_url.get_secret_value()
+    async with opened(settings, HashEmbedder(8)) as services:
+        space = await new_space(services)
+        texts = [f"text {number}" for number in range(50)]
+        await space.remember_all(texts)
+        (model,) = await models_of(services)
+    await downgrade(dsn, settings, "0004")
+    async with connected(settings) as connection:
+        for table in ("memories", "memory_passages"):
+            await connection.execute(
+                f"CREATE INDEX {table}_embedding_{model}_idx ON {table}"
+                f" USING hnsw ((embedding::vector(8)) vector_cosine_ops) WHERE embedding_model_id = {model}"
+            )
+    await migrate(dsn, settings)
+    async with opened(settings, HashEmbedder(8)) as services:
+        indexes = await vector_indexes(services)
+        assert len(indexes) == 2
+        assert all("halfvec_cosine_ops" in index for index in indexes)
+        found = await Space(services, space.agent_id).hits("text 7", lexical=False, max_hops=0)
+        assert next(iter(found.values())).content == "text 7"
+
+
+async def test_a_server_makes_the_indexes_that_a_migration_makes(settings: Settings) -> None:
+    assert settings.database_url is not None
+    dsn = settings.database_url.get_secret_value()
+    async with opened(settings, HashEmbedder(8)) as services:
+        made = sorted(await vector_indexes(services))
+    await downgrade(dsn, settings, "0004")
+    await migrate(dsn, settings)
+    async with connected(settings) as connection:
+        rows = await connection.fetch("SELECT indexdef FROM pg_indexes WHERE indexdef LIKE '%hnsw%'")
+    assert sorted(row["indexdef"] for row in rows) == made
+
+
 async def test_the_number_of_vector_indexes_does_not_grow_with_agents(settings: Settings) -> None:
     async with opened(settings, HashEmbedder(8)) as services:
         before = await vector_indexes(services)
@@ -88,22 +143,16 @@ async def test_the_number_of_vector_indexes_does_not_grow_with_agents(settings: 
 
 
 @pytest.mark.parametrize(
-    ("dimension", "indexed_as"),
-    [
-        (MAX_VECTOR_DIMENSION, "vector_cosine_ops"),
-        (MAX_VECTOR_DIMENSION + 1, "halfvec_cosine_ops"),
-        (3072, "halfvec_cosine_ops"),
-        (MAX_HALFVEC_DIMENSION + 1, None),
-    ],
+    ("dimension", "indexed"),
+    [(256, True), (3072, True), (MAX_INDEXED_DIMENSION, True), (MAX_INDEXED_DIMENSION + 1, False)],
 )
 async def test_models_of_many_dimensions_work(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, dimension: int, indexed_as: str | None
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, dimension: int, indexed: bool
 ) -> None:
     monkeypatch.setattr(vector_search, "EXACT_SEARCH_LIMIT", 5)
     async with opened(settings, HashEmbedder(dimension)) as services:
         indexes = await vector_indexes(services)
-        assert [indexed_as in index for index in indexes] == [True, True] or indexed_as is None
-        assert bool(indexes) is (indexed_as is not None)
+        assert len(indexes) == (2 if indexed else 0)
         space = await new_space(services)
         texts = [f"text {number}" for number in range(20)]
         await space.remember_all(texts)

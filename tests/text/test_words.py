@@ -54,3 +54,8 @@ def test_folding_twice_changes_nothing(text: str) -> None:
 @given(st.text(), st.text())
 def test_a_space_always_separates(left: str, right: str) -> None:
     assert words(f"{left} {right}") == words(left) + words(right)
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_text_in_ascii_has_the_same_words_beside_other_text(text: str) -> None:
+    assert words(text) == words(f"{text} \u00e9")[:-1]
