@@ -30,7 +30,7 @@ async def test_the_tenth_by_vector_leads_on_and_the_next_does_not(space: Space) 
     await space.link(written[ANCHORS - 1], beyond[0], "causal")
     await space.link(written[ANCHORS], beyond[1], "causal")
     hits = await space.hits(embedding=space.vector(1), lexical=False, max_hops=1, top_k=100)
-    assert hits[beyond[0]].graph_score == pytest.approx(0.8 * 0.95 * 0.97)
+    assert hits[beyond[0]].graph_score == pytest.approx(0.9 * 0.95 * 0.97)
     assert hits[beyond[1]].graph_score == 0
 
 
