@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -14,9 +14,9 @@ from engram.db.database import driver
 from engram.db.parameters import Parameters
 from engram.db.vectors import packed
 from engram.memories.models import WIRE_COLUMNS
+from engram.memories.postings import COLUMNS, Postings
 from engram.memories.rows import IndexedTerms, Listing, NewMemory, StoredText, Twin
 from engram.tenants.scope import Scope
-from engram.text.terms import MAX_FREQUENCY
 
 COUNTER_SHARDS = 16
 
@@ -99,30 +99,20 @@ class MemoryRepository:
         )
         return {row["id"] for row in inserted}
 
-    async def add_terms(self, agent_id: UUID, terms: Sequence[tuple[UUID, IndexedTerms]]) -> None:
+    async def add_terms(self, agent_id: UUID, postings: Postings, terms: Sequence[tuple[UUID, IndexedTerms]]) -> None:
         """Index new memories, and add them to the agent's running counts."""
-        lengths = [(id, indexed, indexed.words.total()) for id, indexed in terms]
-        postings = sorted(
-            (term, id, min(frequency, MAX_FREQUENCY), length)
-            for id, indexed, length in lengths
-            for term, frequency in (*indexed.words.items(), *((term, 0) for term in indexed.unworded))
-        )
-        await self._driver.copy_records_to_table(
-            "memory_terms",
-            records=(
-                (agent_id, term, id, self._tenant_id, frequency, length) for term, id, frequency, length in postings
-            ),
-            columns=["agent_id", "term", "memory_id", "tenant_id", "frequency", "length"],
-        )
+
+        async def copied() -> AsyncIterator[bytes]:
+            for chunk in postings.copied():
+                yield chunk
+
+        await self._driver.copy_to_table("memory_terms", source=copied(), columns=COLUMNS, format="binary")
         await self._driver.copy_records_to_table(
             "memory_lexemes",
-            records=[
-                (agent_id, id, self._tenant_id, length, indexed.packed)
-                for id, indexed, length in sorted(lengths, key=lambda row: row[0])
-            ],
+            records=[(agent_id, id, self._tenant_id, indexed.length, indexed.packed) for id, indexed in terms],
             columns=["agent_id", "memory_id", "tenant_id", "length", "lexemes"],
         )
-        await self._count(agent_id, memories=len(terms), terms=sum(length for _, _, length in lengths))
+        await self._count(agent_id, memories=postings.memories, terms=postings.length)
 
     async def add_passages(self, agent_id: UUID, model_id: int, memories: Sequence[NewMemory]) -> None:
         """Write the passages' vectors of new memories."""

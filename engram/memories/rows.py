@@ -37,15 +37,17 @@ class NewMemory:
 @dataclass(frozen=True, slots=True)
 class IndexedTerms:
     """How often each word's term stands in a memory; and the terms of its fields and phrases, of which none is a word:
-    they have no frequency, and its length does not count them. ``packed`` is both in one."""
+    they have no frequency. ``packed`` is both in one, and ``length`` counts the words."""
 
     words: Counter[str]
     unworded: set[str]
     packed: bytes
+    length: int
 
     @classmethod
     def of(cls, words: Counter[str], unworded: set[str]) -> IndexedTerms:
-        return cls(words, unworded, pack({t: min(count, MAX_FREQUENCY) for t, count in words.items()}, unworded))
+        packed = pack({term: min(count, MAX_FREQUENCY) for term, count in words.items()}, unworded)
+        return cls(words, unworded, packed, words.total())
 
 
 @dataclass(frozen=True, slots=True)

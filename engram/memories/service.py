@@ -17,6 +17,7 @@ from engram.embeddings.base import Embedder
 from engram.entities.service import EntityService
 from engram.memories.embedding import embed
 from engram.memories.pending import PendingRepository
+from engram.memories.postings import Postings
 from engram.memories.preparation import Prepared, hashes_of, prepare
 from engram.memories.projections import Projector
 from engram.memories.repository import MemoryRepository
@@ -214,10 +215,11 @@ class MemoryService:
             now,
             propose_names=self._propose_names,
         )
+        postings = await asyncio.to_thread(Postings, agent_id, scope.tenant_id, prepared.terms)
         inserted: set[UUID] = set()
         if prepared.rows:
             async with self._database.transaction() as connection:
-                inserted = await self._store(connection, scope, agent_id, prepared, ended, now)
+                inserted = await self._store(connection, scope, agent_id, prepared, postings, ended, now)
                 twins = await MemoryRepository(connection, scope).twins(agent_id, hashes)
                 if not all(_stands(twins.get(value), items[at], now) for value, at in first.items()):
                     raise _TwinChanged
@@ -231,6 +233,7 @@ class MemoryService:
         scope: Scope,
         agent_id: UUID,
         prepared: Prepared,
+        postings: Postings,
         ended: Sequence[UUID],
         now: datetime,
     ) -> set[UUID]:
@@ -243,7 +246,11 @@ class MemoryService:
             new = sorted(inserted)
             await self._entities.declare(connection, scope, agent_id, prepared.declaration.only(inserted))
             await PendingRepository(connection).owe(scope, agent_id, new, self._projector.names, now + PROJECTION_GRACE)
-            await memories.add_terms(agent_id, [(id, prepared.terms[id]) for id in new])
+            terms = {id: prepared.terms[id] for id in new}
+            if len(new) < postings.memories:
+                # Somebody else wrote some of them meanwhile.
+                postings = await asyncio.to_thread(Postings, agent_id, scope.tenant_id, terms)
+            await memories.add_terms(agent_id, postings, list(terms.items()))
             await memories.add_passages(
                 agent_id, self._index.model_id, [row for row in prepared.rows if row.id in inserted]
             )
