@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -34,7 +34,7 @@ class MemoryRepository:
         rows = await self._driver.fetch(
             "SELECT dedup_hash, id, valid_until FROM engram_twins($1, $2::bytea[])", agent_id, list(hashes)
         )
-        return {row["dedup_hash"]: Twin(row["id"], row["valid_until"]) for row in rows}
+        return {row["dedup_hash"]: Twin(row["id"], _aware(row["valid_until"])) for row in rows}
 
     async def release_ended(self, agent_id: UUID, ids: Sequence[UUID], now: datetime) -> None:
         """Let those of these memories that have ended no longer stand for ones to be written."""
@@ -291,3 +291,8 @@ class MemoryRepository:
             now,
         )
         return status == "UPDATE 1"
+
+
+def _aware(moment: datetime | None) -> datetime | None:
+    """The driver reads the last moment there is without its time zone."""
+    return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment

@@ -12,7 +12,7 @@ from pydantic.dataclasses import dataclass
 class RecallTuning:
     """Defaults are those of the product; raises ``ValidationError`` for a value out of its range."""
 
-    anchors: Annotated[int, Field(ge=1, le=1000)] = 10
+    anchors: Annotated[int, Field(ge=1, le=1000)] = 20
     """Memories, 1 to 1000, that each leg, vector and words, gives to the walk to start from."""
 
     pool_floor: Annotated[int, Field(ge=1, le=10_000)] = 50
