@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -18,6 +18,7 @@ from benchmarks.figures import Size
 from engram.db.connection import open_connection
 from engram.db.dsn import parse_dsn
 from engram.db.embedded import EmbeddedPostgres
+from engram.server.garbage import settled_heap
 from engram.services import Services, open_services
 from engram.settings import Settings
 
@@ -37,9 +38,11 @@ class Store:
     def settings(self) -> Settings:
         return Settings(database_url=SecretStr(self.url), data_dir=self.data_dir)
 
-    def services(self) -> AbstractAsyncContextManager[Services]:
+    @asynccontextmanager
+    async def services(self) -> AsyncIterator[Services]:
         """All that a server has, in this process."""
-        return open_services(self.settings)
+        async with open_services(self.settings) as services, settled_heap():
+            yield services
 
     def numbers(self, agent: int) -> range:
         """Which memories of the corpus the agent of this number holds."""

@@ -32,7 +32,12 @@ UPGRADE = (
     CROSS JOIN LATERAL (SELECT substring(decode(md5(t.term), 'hex') FROM 1 FOR 8) AS hash) AS digest
     GROUP BY t.agent_id, t.memory_id, t.tenant_id
     """,
-    # Walks read who names what from the indexes alone.
+    # Walks read who stands beside whom in a session, and who names what, from the indexes alone.
+    "DROP INDEX memories_session_idx",
+    """
+    CREATE INDEX memories_session_idx ON memories (agent_id, session_id, valid_from, id) INCLUDE (status, valid_until)
+    WHERE session_id IS NOT NULL AND status <> 'deleted'
+    """,
     "ALTER TABLE mentions DROP CONSTRAINT mentions_pkey",
     "ALTER TABLE mentions ADD PRIMARY KEY (agent_id, entity_id, memory_id) INCLUDE (is_subject)",
     "DROP INDEX mentions_memory_idx",
@@ -40,6 +45,11 @@ UPGRADE = (
 )
 
 DOWNGRADE = (
+    "DROP INDEX memories_session_idx",
+    """
+    CREATE INDEX memories_session_idx ON memories (agent_id, session_id, valid_from, id)
+    WHERE session_id IS NOT NULL AND status <> 'deleted'
+    """,
     "DROP INDEX mentions_memory_idx",
     "CREATE INDEX mentions_memory_idx ON mentions (memory_id, agent_id)",
     "ALTER TABLE mentions DROP CONSTRAINT mentions_pkey",

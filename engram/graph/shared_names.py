@@ -72,18 +72,26 @@ class SharedNames:
                 UNION ALL
                 SELECT hub.entity_id, hub.score, subject.memory_id, 1
                 FROM (SELECT DISTINCT m.entity_id, m.score FROM members{hop} m WHERE m.size > {hub}) AS hub
-                CROSS JOIN LATERAL (
-                    SELECT s.memory_id
-                    FROM (
-                        SELECT s.memory_id FROM mentions s
-                        WHERE s.agent_id = {agent} AND s.entity_id = hub.entity_id AND s.is_subject
-                        ORDER BY s.memory_id
-                        LIMIT {p(MAX_PROBES, "int")}
-                    ) AS s {around.seen("s.memory_id")}
-                    LIMIT {p(around.fan_out, "int")}
-                ) AS subject
+                CROSS JOIN LATERAL ({self._subjects(agent)}) AS subject
             )""",
         ]
+
+    def _subjects(self, agent: str) -> str:
+        """Memories about a hub. Whether they may be seen is asked of those that a hop goes on from; only where filters
+        hide most of them it is asked of each, lest the visible ones are crowded out."""
+        p, around = self._around.p, self._around
+        fan_out = p(around.fan_out, "int")
+        filtered = around.visibility.filtered
+        return f"""
+            SELECT s.memory_id
+            FROM (
+                SELECT s.memory_id FROM mentions s
+                WHERE s.agent_id = {agent} AND s.entity_id = hub.entity_id AND s.is_subject
+                ORDER BY s.memory_id
+                LIMIT {p(MAX_PROBES, "int") if filtered else fan_out}
+            ) AS s {around.seen("s.memory_id") if filtered else ""}
+            LIMIT {fan_out}
+        """
 
     def reached(self, hop: int) -> str:
         """To be added to what a hop reached by edges: ids, with scores before the hop's penalty."""

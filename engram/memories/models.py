@@ -55,6 +55,7 @@ class MemoryRow(Base):
             "valid_from",
             "id",
             postgresql_where=text("session_id is not null and status <> 'deleted'"),
+            postgresql_include=["status", "valid_until"],
         ),
     )
 
