@@ -34,12 +34,12 @@ UPGRADE = (
         WHERE twin.dedup_hash = given.dedup_hash
     $$
     """,
-    # With fewer links between them the vectors are found as well by looking at some more.
+    # Half precision finds as much of the nearest by looking at some more.
     """
     CREATE OR REPLACE FUNCTION engram_search_vectors() RETURNS void LANGUAGE plpgsql AS $$
     BEGIN
         SET LOCAL hnsw.iterative_scan = 'strict_order';
-        SET LOCAL hnsw.ef_search = 250;
+        SET LOCAL hnsw.ef_search = 300;
     END
     $$
     """,
@@ -70,7 +70,7 @@ def upgrade() -> None:
                 op.execute(
                     f"CREATE INDEX {table}_embedding_{model:d}_half_idx ON {table}"
                     f" USING hnsw ((embedding::halfvec({dimension:d})) halfvec_cosine_ops)"
-                    f" WITH (m = 12, ef_construction = 64) WHERE embedding_model_id = {model:d}"
+                    f" WITH (m = 16, ef_construction = 64) WHERE embedding_model_id = {model:d}"
                 )
 
 

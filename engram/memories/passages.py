@@ -16,16 +16,20 @@ from engram.text.sentences import sentences
 MAX_PASSAGES = 512
 """Passages of one memory; those of a longer text are longer."""
 
+WHOLE = 2
+"""A text of at most so many times the size of a passage stays whole: its mean says what it says, and a second search
+among vectors, beside that of the wholes, would be for its halves."""
+
 LONGEST = 4
 """A sentence of so many times the size of a passage is cut, between words if possible."""
 
 
 def passages(text: str, chars: int) -> list[str]:
-    """``text`` in passages of whole sentences, as many as go into ``chars`` characters; none if it is one passage.
+    """``text`` in passages of whole sentences, as many as go into ``chars`` characters; none if it is shorter than two.
 
     ``chars`` of 0 means that no text is divided.
     """
-    if not chars or len(text) <= chars:
+    if not chars or len(text) <= WHOLE * chars:
         return []
     size = max(chars, math.ceil(2 * len(text) / MAX_PASSAGES))
     packed = [passage for passage in _packed(_units(text, size), size) if not is_blank(passage)]

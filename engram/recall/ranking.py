@@ -40,6 +40,8 @@ class Legs:
     @property
     def asked(self) -> Column:
         """Graph score at hop 0: the query's words, or a name in it, lead to the memory."""
+        if not self.named:
+            return self.lexical
         names = np.array([named.score if (named := self.named.get(id)) else 0.0 for id in self.ids])
         asked: Column = np.maximum(self.lexical, names)
         return asked

@@ -27,7 +27,9 @@ class Parts:
 
 def vector_scores(similarities: Column) -> Column:
     """``max(0, cosine)``; 0 for a zero vector, whose cosine is no number."""
-    return np.clip(np.nan_to_num(similarities), 0.0, 1.0)
+    # Of a number and no number, fmax takes the number.
+    scores: Column = np.minimum(np.fmax(similarities, 0.0), 1.0)
+    return scores
 
 
 def lexical_scores(bm25: Column, best: float) -> Column:

@@ -159,8 +159,9 @@ class _Hops:
         # Sorted by target, one segment each; what stands first of equals is what a path is said to take.
         self._order = np.lexsort((_ranks(edges.directions), _ranks(edges.relation_types), sources, targets))
         self._edges = edges
-        self._sources, self._targets, self._factors = (c[self._order] for c in (sources, targets, factors))
-        self._reached, self._segments = np.unique(self._targets, return_index=True)
+        self._sources, self._targets = sources[self._order], targets[self._order]
+        self._factors = factors[self._order]
+        self._reached, self._segments = _segments(self._targets)
 
     def step(self, before: Scores, after: Scores) -> None:
         """Raise ``after``, shape (anchors, nodes), to what one hop from ``before`` gives."""
@@ -187,13 +188,14 @@ class _Names:
         weights = np.array(namings.weights, dtype=np.float64)
         order = np.lexsort((memories, entities))
         self._ids = sorted(set(namings.entities))
-        self._entities, self._memories, self._weights = (c[order] for c in (entities, memories, weights))
+        self._entities, self._memories = entities[order], memories[order]
+        self._weights = weights[order]
         self._factors = self._weights * keep
         self._starts = np.searchsorted(self._entities, np.arange(len(self._ids) + 1))
         # The same by memory, which is what a hop comes to; of entities the first.
         self._by_memory = np.lexsort((self._entities, self._memories))
         self._targets = self._memories[self._by_memory]
-        self._reached, self._segments = np.unique(self._targets, return_index=True)
+        self._reached, self._segments = _segments(self._targets)
 
     def step(self, before: Scores, after: Scores) -> None:
         """Raise ``after``, shape (anchors, nodes), to what one hop from ``before`` gives."""
@@ -216,6 +218,12 @@ class _Names:
             if score > best[0]:
                 best = (score, int(source), self._ids[entity], float(self._weights[at]))
         return best
+
+
+def _segments(sorted_places: Places) -> tuple[Places, Places]:
+    """The distinct places, and where each begins."""
+    starts = np.flatnonzero(np.diff(sorted_places, prepend=-1))
+    return sorted_places[starts], starts
 
 
 def _placed(nodes: Sequence[UUID], places: Mapping[UUID, int]) -> Places:

@@ -68,8 +68,8 @@ async def read_by(space: Space, **asked: object) -> int:
     return await rows_read(space.services) - before
 
 
-async def walk_of(space: Space, **asked: object) -> list[dict[str, Any]]:
-    """The nodes of the plan of a recall's walk."""
+async def plan_of(space: Space, marked: str, **asked: object) -> list[dict[str, Any]]:
+    """The nodes of the plan of the statement of a recall that holds this text."""
     said: list[Any] = []
     # Of a pool the connection used last is used next.
     async with space.services.database.transaction() as connection:
@@ -77,9 +77,14 @@ async def walk_of(space: Space, **asked: object) -> list[dict[str, Any]]:
     await space.ask("word1 word2 Name003", embedding=space.vector(1), **asked)
     async with space.services.database.transaction() as connection:
         driver(connection).remove_query_logger(said.append)
-        (walk,) = [statement for statement in said if "frontier0" in statement.query]
-        plan = await driver(connection).fetchval(f"EXPLAIN (FORMAT JSON) {walk.query}", *walk.args)
+        (found,) = [statement for statement in said if marked in statement.query]
+        plan = await driver(connection).fetchval(f"EXPLAIN (FORMAT JSON) {found.query}", *found.args)
     return list(nodes(plan[0]["Plan"]))
+
+
+async def walk_of(space: Space, **asked: object) -> list[dict[str, Any]]:
+    """The nodes of the plan of a recall's walk."""
+    return await plan_of(space, "frontier0", **asked)
 
 
 def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -146,3 +151,63 @@ async def test_a_small_agent_is_scanned_once(services: Services, monkeypatch: py
     monkeypatch.setattr(vector_search, "EXACT_SEARCH_LIMIT", 10)
     indexed = await read_by(space)
     assert 0 < scanned - indexed < 1.1 * MEMORIES
+
+
+async def arms_of(space: Space, **asked: object) -> list[dict[str, Any]]:
+    """The nodes of the plan of a recall's arms."""
+    return await plan_of(space, "matches AS", **asked)
+
+
+async def few(space: Space) -> None:
+    await space.remember_all({"content": f"word1 note {at}", "session_id": "s"} for at in range(10))
+
+
+@pytest.fixture
+async def loaded(services: Services) -> Space:
+    """A large agent with a hub, among many small ones; all counted."""
+    space = await new_space(services)
+    await fill(space, MEMORIES)
+    await space.remember_all({"content": f"about the hub {at}", "entities": ["Hub"]} for at in range(400))
+    for _ in range(40):
+        await few(await new_space(services))
+    async with services.database.transaction() as connection:
+        await driver(connection).execute("ANALYZE")
+    return space
+
+
+async def test_the_nearest_of_a_large_agent_come_from_the_vector_index(loaded: Space, large: None) -> None:
+    plan = await arms_of(loaded)
+    (nearest,) = [node for node in plan if node.get("Index Name", "").startswith("memories_embedding_")]
+    assert "<=>" in nearest["Order By"]
+    # A scan of all stands beside it for where filters leave too few, and is not begun otherwise.
+    assert any("InitPlan" in node.get("One-Time Filter", "") for node in plan)
+
+
+async def test_the_nearest_of_a_small_agent_are_found_among_its_own_rows(loaded: Space) -> None:
+    small = await new_space(loaded.services)
+    await few(small)
+    read = await read_by(small)
+    # Its memories several times over, and nothing of the two thousand others.
+    assert read < 400
+    assert not any(node.get("Index Name", "").startswith("memories_embedding_") for node in await arms_of(small))
+
+
+async def test_postings_are_read_from_their_index_by_agent_and_term(loaded: Space, large: None) -> None:
+    scans = [node for node in await arms_of(loaded) if node.get("Relation Name") == "memory_terms"]
+    assert {node["Node Type"] for node in scans} == {"Index Only Scan"}
+    assert all("agent_id = " in scan["Index Cond"] and "term = " in scan["Index Cond"] for scan in scans)
+
+
+async def test_candidates_and_their_words_are_looked_up_one_by_one(loaded: Space, large: None) -> None:
+    scans = [node for node in await arms_of(loaded) if node.get("Relation Name") == "memory_lexemes"]
+    assert scans
+    assert all("memory_id = " in scan["Index Cond"] for scan in scans)
+
+
+async def test_a_hub_is_counted_to_its_bound_and_only_what_is_about_it_is_read(loaded: Space, large: None) -> None:
+    before = await read_by(loaded)
+    after = await rows_read(loaded.services)
+    await loaded.ask("word1 Hub", embedding=loaded.vector(1))
+    assert await rows_read(loaded.services) - after < 2 * before
+    scans = [node for node in await walk_of(loaded) if node.get("Relation Name") == "mentions"]
+    assert {scan["Index Name"] for scan in scans} == {"mentions_pkey", "mentions_memory_idx", "mentions_subject_idx"}
