@@ -72,7 +72,7 @@ class Settings(BaseSettings):
 
     # Graph
     entity_recognition: EntityRecognition = Field(
-        default="known",
+        default="rules",
         description="off: only what writers declare; known: declared names, wherever they stand; "
         "rules: runs of capitalised words are names too.",
     )

@@ -29,12 +29,12 @@ _PRONOUNS = _words(
     " themselves one oneself who whom whose which what someone somebody something anyone anybody anything everyone"
     " everybody everything nobody nothing none this that these those"
 )
-_INTERJECTIONS = _words("oh ah hey hello hi wow yeah yes yep nope okay ok please thanks hmm huh ugh oops alas")
+INTERJECTIONS = _words("oh ah hey hello hi wow yeah yes yep nope okay ok please thanks hmm huh ugh oops alas")
 _LIGHT_VERBS = _words(
     "be is are was were been being am do does did done doing have has had having get gets got getting make makes made"
     " making take takes took taken taking give gives gave given giving go goes went gone going let lets"
 )
-_DROPPED = _DETERMINERS | _PRONOUNS | _INTERJECTIONS | _LIGHT_VERBS
+_DROPPED = _DETERMINERS | _PRONOUNS | INTERJECTIONS | _LIGHT_VERBS
 # Singular forms that end like a plural: analysis, status, glass.
 _SINGULAR_ENDINGS = ("ss", "us", "is")
 # No plural that the library knows ends otherwise; to ask it of every other word takes half a millisecond for each.

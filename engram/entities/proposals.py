@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from engram.entities.canonical import MAX_NAME_CHARS
+from engram.entities.canonical import INTERJECTIONS, MAX_NAME_CHARS
 
 MAX_PROPOSALS = 32
 MAX_WORDS = 6
@@ -13,15 +13,85 @@ MAX_WORDS = 6
 _TOKEN = re.compile(r"[^\W\d_][\w'\u2019&-]*|[.!?:;\n]+|[^\s\w]+|\d\w*")
 _ENDS_SENTENCE = re.compile(r"[.!?:;\n]")
 
+# Capitalised without being names, or at the start of a sentence before one: "Thanks Zyra", "last Friday".
+_ADDRESSES = frozenset(
+    [
+        "thank",
+        "congrats",
+        "congratulations",
+        "bye",
+        "goodbye",
+        "cheers",
+        "sorry",
+        "dear",
+        "sir",
+        "madam",
+        "mr",
+        "mrs",
+        "ms",
+        "dr",
+    ]
+)
+_DATES = frozenset(
+    [
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "mon",
+        "tue",
+        "tues",
+        "wed",
+        "thu",
+        "thur",
+        "thurs",
+        "fri",
+        "sat",
+        "sun",
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+        "jan",
+        "feb",
+        "mar",
+        "apr",
+        "jun",
+        "jul",
+        "aug",
+        "sep",
+        "sept",
+        "oct",
+        "nov",
+        "dec",
+        "last",
+        "next",
+    ]
+)
+_NO_NAMES = INTERJECTIONS | _ADDRESSES | _DATES
+_CONTRACTED = re.compile(r"(?:['\u2019](?:m|re|ve|ll|d|s)|n['\u2019]t)$", re.IGNORECASE)
+
 
 def proposed_names(text: str, stop_words: frozenset[str]) -> list[str]:
-    """Runs of capitalised words in order, at most ``MAX_PROPOSALS``; stop words at either end are cut off.
+    """Runs of capitalised words in order, at most ``MAX_PROPOSALS``.
 
+    Cut off at either end are stop words, contracted ones too, interjections, forms of address, and words of dates.
     A single word at the start of a sentence is no proposal: English capitalises it for its place.
     """
     found: dict[str, None] = {}
     for run, opens_sentence in _runs(text):
-        kept = [word.casefold() not in stop_words for word in run]
+        kept = [_may_name(word, stop_words) for word in run]
         if True not in kept:
             continue
         start, end = kept.index(True), len(kept) - kept[::-1].index(True)
@@ -30,6 +100,12 @@ def proposed_names(text: str, stop_words: frozenset[str]) -> list[str]:
         if not placed and end - start <= MAX_WORDS and len(name) <= MAX_NAME_CHARS:
             found.setdefault(name)
     return list(found)[:MAX_PROPOSALS]
+
+
+def _may_name(word: str, stop_words: frozenset[str]) -> bool:
+    folded = word.casefold()
+    # "I'm" and "It's" are stop words with something behind; "Zyra's" is Zyra's.
+    return folded not in _NO_NAMES and folded not in stop_words and _CONTRACTED.sub("", folded) not in stop_words
 
 
 def _runs(text: str) -> Iterator[tuple[list[str], bool]]:
