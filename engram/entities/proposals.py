@@ -13,71 +13,17 @@ MAX_WORDS = 6
 _TOKEN = re.compile(r"[^\W\d_][\w'\u2019&-]*|[.!?:;\n]+|[^\s\w]+|\d\w*")
 _ENDS_SENTENCE = re.compile(r"[.!?:;\n]")
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # Capitalised without being names, or at the start of a sentence before one: "Thanks Zyra", "last Friday".
-_ADDRESSES = frozenset(
-    [
-        "thank",
-        "congrats",
-        "congratulations",
-        "bye",
-        "goodbye",
-        "cheers",
-        "sorry",
-        "dear",
-        "sir",
-        "madam",
-        "mr",
-        "mrs",
-        "ms",
-        "dr",
-    ]
-)
-_DATES = frozenset(
-    [
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "mon",
-        "tue",
-        "tues",
-        "wed",
-        "thu",
-        "thur",
-        "thurs",
-        "fri",
-        "sat",
-        "sun",
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-        "jan",
-        "feb",
-        "mar",
-        "apr",
-        "jun",
-        "jul",
-        "aug",
-        "sep",
-        "sept",
-        "oct",
-        "nov",
-        "dec",
-        "last",
-        "next",
-    ]
+_ADDRESSES = _words("thank congrats congratulations bye goodbye cheers sorry dear sir madam mr mrs ms dr")
+_DATES = _words(
+    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun"
+    " january february march april may june july august september october november december"
+    " jan feb mar apr jun jul aug sep sept oct nov dec last next"
 )
 _NO_NAMES = INTERJECTIONS | _ADDRESSES | _DATES
 _CONTRACTED = re.compile(r"(?:['\u2019](?:m|re|ve|ll|d|s)|n['\u2019]t)$", re.IGNORECASE)
