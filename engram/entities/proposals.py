@@ -33,7 +33,8 @@ def proposed_names(text: str, stop_words: frozenset[str]) -> list[str]:
     """Runs of capitalised words in order, at most ``MAX_PROPOSALS``.
 
     Cut off at either end are stop words, contracted ones too, interjections, forms of address, and words of dates.
-    A single word at the start of a sentence is no proposal: English capitalises it for its place.
+    One word or two at the start of a sentence are no proposal: English capitalises the first for its place, and "Ask
+    Alice" is no name.
     """
     found: dict[str, None] = {}
     for run, opens_sentence in _runs(text):
@@ -41,7 +42,7 @@ def proposed_names(text: str, stop_words: frozenset[str]) -> list[str]:
         if True not in kept:
             continue
         start, end = kept.index(True), len(kept) - kept[::-1].index(True)
-        placed = opens_sentence and start == 0 and end == 1
+        placed = opens_sentence and start == 0 and end <= 2
         name = " ".join(run[start:end])
         if not placed and end - start <= MAX_WORDS and len(name) <= MAX_NAME_CHARS:
             found.setdefault(name)

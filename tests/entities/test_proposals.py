@@ -28,6 +28,7 @@ ENGLISH = stop_words("english")
         ("we met last Friday and on Monday, in May", []),
         ("ask Dr Voss about Zyra's plan", ["Voss", "Zyra's"]),
         ("Lunch was fine. Nothing else happened", []),
+        ("Ask Alice first. Zyra Kline knows Zyra Kline", ["Zyra Kline"]),
         ("the quick brown fox", []),
         ("他在北京工作", []),
         ("", []),

@@ -6,6 +6,7 @@ import asyncio
 import math
 import random
 import threading
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -22,6 +23,15 @@ from tests.fixtures.spaces import Space, ids, new_space
 RECOGNISED = ("mention", True)
 DECLARED = ("mention", False)
 SUBJECT = ("subject", False)
+
+
+@pytest.fixture
+async def space(
+    shared_database_url: str, make_settings: Callable[..., Settings], static_weights: None
+) -> AsyncIterator[Space]:
+    """An agent of a server that takes for names what is declared, and nothing else."""
+    async with open_services(make_settings(shared_database_url, entity_recognition="known")) as services:
+        yield await new_space(services)
 
 
 def declaring(*names: str | dict[str, str]) -> dict[str, Any]:

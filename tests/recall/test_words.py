@@ -113,7 +113,7 @@ def bm25(query: list[str], texts: list[str]) -> dict[str, float]:
         scores[text] = 0.0
         for word in query:
             idf = inverse_frequency(sum(word in other.split() for other in texts), len(texts))
-            scores[text] += idf * counts[word] * 2.2 / (counts[word] + 1.2 * (0.6 + 0.4 * length / average))
+            scores[text] += idf * counts[word] * 1.9 / (counts[word] + 0.9 * (0.6 + 0.4 * length / average))
         for phrase in pairwise(query):
             idf = inverse_frequency(sum(phrase in other for other in pairs.values()), len(texts))
             scores[text] += 0.3 * idf * (phrase in pairs[text])
