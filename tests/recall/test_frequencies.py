@@ -42,9 +42,11 @@ async def test_a_remembered_count_gives_the_answer_that_counting_gave(
 ) -> None:
     monkeypatch.setattr(frequencies, "COMMON", 3)
     await space.remember_all([f"harbour note {at}" for at in range(12)] + ["a lighthouse at the harbour"])
-    counted = await space.hits("harbour lighthouse", max_hops=0, explain=True)
-    # Counting is out of the question now: what is still right was remembered.
+    counted = await space.ask("harbour", max_hops=0, graph_weight=1, top_k=20)
+    # Counting finds nothing any more: what is right now was remembered.
     monkeypatch.setattr(arms, "MAX_COUNTED", 0)
-    remembered = await space.hits("harbour", max_hops=0, graph_weight=1)
-    assert {hit.content for hit in remembered.values() if hit.lexical_score > 0} >= {"harbour note 1"}
-    assert len(counted) == 13
+    remembered = await space.ask("harbour", max_hops=0, graph_weight=1, top_k=20)
+    assert [hit.lexical_score for hit in counted.results if hit.lexical_score > 0] != []
+    assert remembered.results == counted.results
+    lost = await space.ask("lighthouse", max_hops=0, graph_weight=1, top_k=20)
+    assert all(hit.lexical_score == 0 for hit in lost.results)
