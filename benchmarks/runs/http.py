@@ -51,7 +51,7 @@ async def _together(bench: Bench, sheet: Sheet, services: Services, url: str, ag
     async with AsyncExitStack() as stack:
         sdks = [await stack.enter_async_context(AsyncEngram(url)) for _ in range(clients)]
         searches: list[BareSearch] = [await stack.enter_async_context(bare_search(bench.store)) for _ in sdks]
-        indexed = searches[0].index.serves(len(bench.store.numbers(0)))
+        indexed = searches[0].index.serves(len(bench.store.numbers(0)), bench.store.size.memories)
         for worker in range(clients):  # connections are opened, and statements planned, at the first use
             await searches[worker].nearest(agent_id, vectors[0], indexed=indexed)
             await sdks[worker].memories.recall(agent_id, "What was the first question?")

@@ -23,7 +23,7 @@ async def measure(bench: Bench) -> list[Figure]:
     questions = bench.asked(seed=11)
     async with bench.store.services() as services, bare_search(bench.store) as search:
         vectors = await vectors_of(services.embedder, questions)
-        indexed = search.index.serves(len(bench.store.numbers(0)))
+        indexed = search.index.serves(len(bench.store.numbers(0)), bench.store.size.memories)
         given = [
             RecallRequest(agent_id=agent_id, query=question, embedding=vector.tolist())
             for question, vector in zip(questions, vectors, strict=True)

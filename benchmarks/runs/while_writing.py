@@ -38,7 +38,7 @@ async def measure(bench: Bench) -> list[Figure]:
         ]
         jobs = {
             "bare": lambda number: search.nearest(
-                agent_id, vectors[number], indexed=search.index.serves(written.memories)
+                agent_id, vectors[number], indexed=search.index.serves(written.memories, written.memories)
             ),
             "recall": lambda number: services.recall.recall(DEFAULT_SCOPE, requests[number]),
         }

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.agents.models import AgentRow
 from engram.db.database import driver
+from engram.db.estimates import estimated_rows
 from engram.tenants.scope import Scope
 
 _COLUMNS = (
@@ -54,6 +55,8 @@ class AgentSizes:
 
     memories: int
     terms: int
+    stored: float
+    """Memories of all agents, about."""
 
 
 class AgentRepository:
@@ -135,8 +138,9 @@ class AgentRepository:
 
     async def sizes(self, id: UUID) -> AgentSizes:
         row = await driver(self._connection).fetchrow(
-            """
-            SELECT coalesce(sum(memories), 0)::bigint AS memories, coalesce(sum(terms), 0)::bigint AS terms
+            f"""
+            SELECT coalesce(sum(memories), 0)::bigint AS memories, coalesce(sum(terms), 0)::bigint AS terms,
+                {estimated_rows("memories")} AS stored
             FROM agent_counters WHERE agent_id = $1
             """,
             id,

@@ -47,7 +47,7 @@ class ThematicProjection:
         async with self._database.snapshot() as connection:
             counts = await self._agents.sizes(connection, scope, agent_id)
             edges = EdgeRepository(connection, scope)
-            indexed = self._index.serves(counts.memories)
+            indexed = self._index.serves(counts.memories, counts.stored)
             by_matrix = (
                 len(memory_ids) >= MATRIX_FROM
                 and counts.memories * self._index.dimension <= MATRIX_LIMIT

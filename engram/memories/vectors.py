@@ -5,6 +5,7 @@ The number of vector indexes follows the number of models, never the number of a
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 MAX_INDEXED_DIMENSION = 4000
@@ -12,6 +13,13 @@ MAX_INDEXED_DIMENSION = 4000
 EXACT_SEARCH_LIMIT = 4_000
 """An agent with at most this many memories, or passages, is scanned: that is complete, and takes no longer than the
 index would. With vectors of 256 dimensions a scan takes 0.7 ms for each 1,000, the index between 2 and 3 ms."""
+
+SPARSE_FROM = 22_500
+"""Vectors of a model, over all agents, up to which that limit holds. Beyond it grows with their root.
+
+The index does not know of agents: of one that holds a hundredth of all vectors it goes through a hundred to find one.
+So a search through it costs as their number over the agent's, a scan as the agent's, and the two meet at its root.
+"""
 
 HNSW_OPTIONS = "m = 16, ef_construction = 64"
 """Links of a vector, and how many it is compared with as it is inserted.
@@ -38,9 +46,9 @@ class VectorIndex:
         """What is indexed: half the size, and order to within the fourth digit of a cosine, which scores do not use."""
         return f"halfvec({self.dimension:d})"
 
-    def serves(self, vectors: int) -> bool:
-        """Whether so many vectors of an agent are searched through the index."""
-        return self.exists and vectors > EXACT_SEARCH_LIMIT
+    def serves(self, vectors: int, stored: float) -> bool:
+        """Whether so many vectors of an agent, of about ``stored`` of all agents, are searched through the index."""
+        return self.exists and vectors > EXACT_SEARCH_LIMIT * max(1.0, math.sqrt(max(stored, 0.0) / SPARSE_FROM))
 
     def distance(self, alias: str, query: str, *, indexed: bool) -> str:
         """Cosine distance as an expression; ``query`` is a placeholder of type vector."""

@@ -15,6 +15,7 @@ import numpy as np
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.db.database import driver
+from engram.db.estimates import estimated_rows
 from engram.db.parameters import Parameters
 from engram.embeddings.base import Vectors
 from engram.graph.neighbours import Neighbourhood
@@ -39,6 +40,8 @@ class AskedAgent:
     memories: int
     terms: int
     passages: int
+    stored: float
+    """Memories of all agents, about."""
 
     @property
     def average_length(self) -> float:
@@ -95,7 +98,8 @@ class RecallRepository:
         row = await self._driver.fetchrow(
             f"""
             SELECT a.language, coalesce(c.memories, 0) AS memories, coalesce(c.terms, 0) AS terms,
-                coalesce(c.passages, 0) AS passages, {SEARCH_SETTINGS}
+                coalesce(c.passages, 0) AS passages,
+                {estimated_rows("memories")} AS stored, {SEARCH_SETTINGS}
             FROM agents a
             CROSS JOIN LATERAL (
                 SELECT sum(memories)::bigint AS memories, sum(terms)::bigint AS terms,
@@ -107,7 +111,9 @@ class RecallRepository:
             agent_id,
             self._tenant_id,
         )
-        return AskedAgent(row["language"], row["memories"], row["terms"], row["passages"]) if row else None
+        if row is None:
+            return None
+        return AskedAgent(row["language"], row["memories"], row["terms"], row["passages"], row["stored"])
 
     async def arms(self, question: Question, agent: AskedAgent, top_k: int) -> Found:
         around = self._around(question)
@@ -123,7 +129,7 @@ class RecallRepository:
             memories=agent.memories,
             average_length=agent.average_length,
             pool=max(self._tuning.pool_floor, 2 * top_k),
-            indexed=self._index.serves(agent.memories),
+            indexed=self._index.serves(agent.memories, agent.stored),
             passages=self._passages(agent),
             openings=list(question.openings),
         )
@@ -142,7 +148,9 @@ class RecallRepository:
     def _passages(self, agent: AskedAgent) -> Passages:
         if not self._tuning.passages or not agent.passages:
             return Passages.none
-        return Passages.indexed if self._index.serves(agent.passages) else Passages.scanned
+        # An agent has about the share of all passages that it has of all memories.
+        stored = agent.stored * agent.passages / max(agent.memories, 1)
+        return Passages.indexed if self._index.serves(agent.passages, stored) else Passages.scanned
 
     async def walk(
         self,
