@@ -46,6 +46,8 @@ _QUOTES = "\"'`\u201c\u201d\u2018\u2019\u00ab\u00bb"
 _IDENTIFIER = re.compile(r"(?P<kind>commit|error):(?P<name>[^\s`\"'*_<\[].*)", re.IGNORECASE | re.DOTALL)
 _POSSESSIVE = re.compile(r"(?:['\u2019\u02bc]s|(?<=s)['\u2019\u02bc])$", re.IGNORECASE)
 _SHORTEST = 3
+# No noun is longer.
+_LONGEST = 64
 _SHORTEST_UNSPACED = 2
 
 
@@ -75,11 +77,15 @@ def canonical_name(raw: str) -> str | None:
     return None if name in _DROPPED or len(name) < shortest else name
 
 
-@lru_cache(maxsize=65536)
 def singular(word: str) -> str:
     """The singular of a folded English noun; any other word as it is."""
     if not word.endswith(_PLURAL_ENDINGS) or word.endswith(_SINGULAR_ENDINGS) or not _inflects(word):
         return word
+    return _inflected(word)
+
+
+@lru_cache(maxsize=65536)
+def _inflected(word: str) -> str:
     return _engine().singular_noun(word) or word
 
 
@@ -97,7 +103,7 @@ def _singular(word: str) -> str:
 
 
 def _inflects(word: str) -> bool:
-    return len(word) > _SHORTEST and word[-1].isascii() and word.isalpha()
+    return _SHORTEST < len(word) <= _LONGEST and word[-1].isascii() and word.isalpha()
 
 
 @cache

@@ -1,7 +1,7 @@
 """A walk's hops through entities, in two steps: from memories to the entities they name, and on to who else names them.
 
 Spelt out, the links among fifty memories of one entity are thousands. So a hop reads each entity once, whatever leads
-to it, and reads it only the first time: later hops would come to the same memories by a longer way.
+to it.
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ class SharedNames:
     def __init__(self, around: Neighbourhood) -> None:
         self._around = around
         self._walked = "entity_link" in around.multipliers
+        # One more than is followed tells whether there were more.
+        self._cap = around.p(around.fan_out - 1, "int")
 
     def hop(self, hop: int) -> list[str]:
-        """Common table expressions: ``named`` (what a frontier names), ``entities``, ``members`` (of the entities,
-        one more than a hub has at most), and ``links`` (memories that a walk may come to, and how strongly)."""
+        """Common table expressions: ``named`` (what a frontier names), ``entities`` and ``members`` (of the entities,
+        one more than a hub has at most), ``subjects`` (of hubs), and ``links`` (memories that a walk may come to, and
+        how strongly)."""
         if not self._walked:
             return []
         p, around = self._around.p, self._around
         agent, hub = p(around.agent_id, "uuid"), p(around.tuning.hub_size, "int")
-        new = " AND ".join(f"n.entity_id NOT IN (SELECT entity_id FROM entities{h})" for h in range(1, hop))
         specificity = "1 / (1 + ln(m.size::float8))" if around.tuning.specificity else "1"
         return [
             f"""
@@ -47,7 +49,7 @@ class SharedNames:
             )""",
             f"""
             entities{hop} AS MATERIALIZED (
-                SELECT n.entity_id, max(n.score) AS score FROM named{hop} n {f"WHERE {new}" if new else ""}
+                SELECT n.entity_id, max(n.score) AS score FROM named{hop} n
                 GROUP BY n.entity_id ORDER BY score DESC, n.entity_id LIMIT {MAX_ENTITIES + 1:d}
             )""",
             # Counting a name's memories stops past a hub's size; of a hub only the subjects are read, by their own
@@ -55,7 +57,7 @@ class SharedNames:
             f"""
             members{hop} AS MATERIALIZED (
                 SELECT e.entity_id, e.score, other.*
-                FROM entities{hop} e
+                FROM (SELECT * FROM entities{hop} ORDER BY score DESC, entity_id LIMIT {MAX_ENTITIES:d}) AS e
                 CROSS JOIN LATERAL (
                     SELECT counted.*, count(*) OVER () AS size
                     FROM (
@@ -65,33 +67,30 @@ class SharedNames:
                 ) AS other
             )""",
             f"""
+            subjects{hop} AS MATERIALIZED (
+                SELECT hub.entity_id, hub.score, subject.memory_id,
+                    row_number() OVER (PARTITION BY hub.entity_id ORDER BY subject.memory_id) AS place
+                FROM (SELECT DISTINCT m.entity_id, m.score FROM members{hop} m WHERE m.size > {hub}) AS hub
+                CROSS JOIN LATERAL (
+                    SELECT s.memory_id
+                    FROM (
+                        SELECT s.memory_id FROM mentions s
+                        WHERE s.agent_id = {agent} AND s.entity_id = hub.entity_id AND s.is_subject
+                        ORDER BY s.memory_id
+                        LIMIT {p(MAX_PROBES, "int")}
+                    ) AS s {around.seen("s.memory_id")}
+                    LIMIT {p(around.fan_out, "int")}
+                ) AS subject
+            )""",
+            f"""
             links{hop} AS MATERIALIZED (
                 SELECT m.entity_id, m.score, m.memory_id,
                     CASE WHEN m.is_subject THEN 1 ELSE {specificity} END::float8 AS weight
                 FROM members{hop} m WHERE m.size <= {hub}
                 UNION ALL
-                SELECT hub.entity_id, hub.score, subject.memory_id, 1
-                FROM (SELECT DISTINCT m.entity_id, m.score FROM members{hop} m WHERE m.size > {hub}) AS hub
-                CROSS JOIN LATERAL ({self._subjects(agent)}) AS subject
+                SELECT s.entity_id, s.score, s.memory_id, 1 FROM subjects{hop} s WHERE s.place <= {self._cap}
             )""",
         ]
-
-    def _subjects(self, agent: str) -> str:
-        """Memories about a hub. Whether they may be seen is asked of those that a hop goes on from; only where filters
-        hide most of them it is asked of each, lest the visible ones are crowded out."""
-        p, around = self._around.p, self._around
-        fan_out = p(around.fan_out, "int")
-        filtered = around.visibility.filtered
-        return f"""
-            SELECT s.memory_id
-            FROM (
-                SELECT s.memory_id FROM mentions s
-                WHERE s.agent_id = {agent} AND s.entity_id = hub.entity_id AND s.is_subject
-                ORDER BY s.memory_id
-                LIMIT {p(MAX_PROBES, "int") if filtered else fan_out}
-            ) AS s {around.seen("s.memory_id") if filtered else ""}
-            LIMIT {fan_out}
-        """
 
     def reached(self, hop: int) -> str:
         """To be added to what a hop reached by edges: ids, with scores before the hop's penalty."""
@@ -118,4 +117,8 @@ class SharedNames:
         """To be added to what says that a cap cut the walk short."""
         if not self._walked:
             return ""
-        return "".join(f" OR (SELECT count(*) FROM entities{hop}) > {MAX_ENTITIES:d}" for hop in hops)
+        return "".join(
+            f" OR (SELECT count(*) FROM entities{hop}) > {MAX_ENTITIES:d}"
+            f" OR EXISTS (SELECT FROM subjects{hop} WHERE place > {self._cap})"
+            for hop in hops
+        )

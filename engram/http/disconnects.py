@@ -24,7 +24,8 @@ async def unless_disconnected(request: Request, work: Coroutine[Any, Any, T]) ->
     watch = _Watch(request.receive)
     try:
         return await work
-    except asyncio.CancelledError:
+    except BaseException:
+        # Work may turn its cancellation into an error of its own.
         if watch.cancelled_the_work():
             raise ClientDisconnect from None
         raise

@@ -33,12 +33,6 @@ class Visibility:
     began_from: datetime | None = None
     began_before: datetime | None = None
 
-    @property
-    def filtered(self) -> bool:
-        """Whether anything but time narrows what may be seen."""
-        filters = (self.user_id, self.session_id, self.tags_any, self.tags_all, self.began_from, self.began_before)
-        return bool(self.metadata) or any(value is not None for value in filters)
-
     def holding(self, alias: str, p: Parameters) -> str:
         """What holds in time, whatever else is asked for: neighbours in a session are found among these."""
         if self.as_of is None:

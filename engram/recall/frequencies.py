@@ -14,7 +14,7 @@ COMMON = 1_000
 """A term in fewer memories is counted anew each time."""
 
 DRIFT = 0.02
-"""A count is used as long as the agent has grown or shrunk by at most this share since."""
+"""A count is used as long as the agent has grown or shrunk by at most this share of the count since."""
 
 MAX_REMEMBERED = 20_000
 """Counts remembered at once, over all agents; those used least recently go first."""
@@ -43,7 +43,7 @@ class TermFrequencies:
         if found is None:
             return 0
         count, then = found
-        if abs(memories - then) > DRIFT * then:
+        if abs(memories - then) > DRIFT * count:
             del self._counts[place]
             return 0
         self._counts.move_to_end(place)

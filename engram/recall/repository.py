@@ -41,7 +41,8 @@ class AskedAgent:
     terms: int
     passages: int
     stored: float
-    """Memories of all agents, about."""
+    stored_passages: float
+    """Memories and passages of all agents, about."""
 
     @property
     def average_length(self) -> float:
@@ -99,7 +100,8 @@ class RecallRepository:
             f"""
             SELECT a.language, coalesce(c.memories, 0) AS memories, coalesce(c.terms, 0) AS terms,
                 coalesce(c.passages, 0) AS passages,
-                {estimated_rows("memories")} AS stored, {SEARCH_SETTINGS}
+                {estimated_rows("memories")} AS stored, {estimated_rows("memory_passages")} AS stored_passages,
+                {SEARCH_SETTINGS}
             FROM agents a
             CROSS JOIN LATERAL (
                 SELECT sum(memories)::bigint AS memories, sum(terms)::bigint AS terms,
@@ -113,7 +115,9 @@ class RecallRepository:
         )
         if row is None:
             return None
-        return AskedAgent(row["language"], row["memories"], row["terms"], row["passages"], row["stored"])
+        return AskedAgent(
+            row["language"], row["memories"], row["terms"], row["passages"], row["stored"], row["stored_passages"]
+        )
 
     async def arms(self, question: Question, agent: AskedAgent, top_k: int) -> Found:
         around = self._around(question)
@@ -148,9 +152,8 @@ class RecallRepository:
     def _passages(self, agent: AskedAgent) -> Passages:
         if not self._tuning.passages or not agent.passages:
             return Passages.none
-        # An agent has about the share of all passages that it has of all memories.
-        stored = agent.stored * agent.passages / max(agent.memories, 1)
-        return Passages.indexed if self._index.serves(agent.passages, stored) else Passages.scanned
+        indexed = self._index.serves(agent.passages, agent.stored_passages)
+        return Passages.indexed if indexed else Passages.scanned
 
     async def walk(
         self,
@@ -171,7 +174,7 @@ class RecallRepository:
             max_hops=max_hops,
             keep=1 - hop_penalty,
             vector=question.vector,
-            words=bool(question.terms),
+            terms=[asked.term for asked in question.terms],
             passages=self._passages(agent),
         )
         row = await self._driver.fetchrow(statement, *around.p.values)

@@ -100,6 +100,8 @@ class Analyzer:
         return terms
 
     def _stem(self, word: str) -> str:
+        if len(word) > MAX_TERM_CHARS:
+            return self._stemmed(word.replace("'", ""))  # the cache is bounded by the number of its words
         if (term := self._known.get(word)) is None:
             if len(self._known) >= KNOWN_WORDS:
                 self._known.clear()

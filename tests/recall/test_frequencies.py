@@ -21,7 +21,7 @@ def test_a_common_term_is_known_and_a_rare_one_is_counted_anew() -> None:
     assert counts.known(OTHER, ["common"], memories=10_000) == [0]
 
 
-@pytest.mark.parametrize(("memories", "known"), [(10_200, True), (9_800, True), (10_201, False), (9_799, False)])
+@pytest.mark.parametrize(("memories", "known"), [(10_100, True), (9_900, True), (10_101, False), (9_899, False)])
 def test_a_count_is_forgotten_when_the_agent_has_changed(memories: int, known: bool) -> None:
     counts = TermFrequencies()
     counts.remember(AGENT, ["common"], [5_000], memories=10_000)

@@ -18,7 +18,7 @@ MAX_POSTINGS = 4_000
 """Terms find candidates from the rarest on, as long as they stand in this many memories together. The rarest always
 does: where it alone is in more, the latest that hold it are found. Every candidate is scored by all terms."""
 
-PASSAGES_READ = 2
+PASSAGES_READ = 4
 """Passages that are read of the vector index for each memory that is wanted: a memory has several."""
 
 MAX_COUNTED = 50_000
@@ -70,9 +70,10 @@ def arms(
     visible = f"m.agent_id = {agent} AND {index.of_model('m')} AND {visibility.sql('m', p)}"
     size = p(memories, "float8")
     average = p(average_length, "float8")
+    wanted = p([term.term for term in terms], "text[]")
     asked = ", ".join(
         (
-            p([term.term for term in terms], "text[]"),
+            wanted,
             p([float(term.weight) for term in terms], "float8[]"),
             p([term.group for term in terms], "int[]"),
             p(list(counted), "int[]"),
@@ -131,7 +132,7 @@ def arms(
         ),
         named AS MATERIALIZED ({names}),
         candidates AS MATERIALIZED (
-            {scored(_CANDIDATES, agent, query, passages, words=bool(terms))}
+            {scored(_CANDIDATES, agent, query, passages, terms=wanted if terms else "")}
         )
         SELECT of_candidates.*,
             (SELECT array_agg(df::int ORDER BY number) FROM counted) AS dfs,
@@ -194,8 +195,8 @@ def _by_passage(visible: str, agent: str, index: VectorIndex, query: str, limit:
     found, missing = "", ""
     if passages is Passages.indexed:
         found = "UNION ALL SELECT memory_id, distance FROM passed"
-        # The index came to its end before enough passed the filters: all are scanned then, as above.
-        missing = f"AND (SELECT count(*) FROM passed) < {PASSAGES_READ:d} * {limit}"
+        # One memory may have all that was read, and a filter may hide it: all are scanned then, as above.
+        missing = f"AND (SELECT count(DISTINCT memory_id) FROM passed) < {limit}"
     return f"""
                 {found} UNION ALL (
                     SELECT near.memory_id, near.distance

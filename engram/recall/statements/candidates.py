@@ -13,10 +13,14 @@ class Passages(Enum):
     indexed = auto()
 
 
-def scored(ids: str, agent: str, query: str, passages: Passages, *, words: bool) -> str:
+MAX_PACKED = 32_768
+"""Bytes: of a memory with more than three thousand terms the query's are looked up one by one, in the postings."""
+
+
+def scored(ids: str, agent: str, query: str, passages: Passages, *, terms: str) -> str:
     """Columns id, similarity, length and lexemes of the memories in the relation ``ids (id)``.
 
-    The similarity is the cosine of a memory, or of its nearest passage where that is nearer; null for a zero vector.
+    ``terms`` is an array of the query's, and empty where no words count: then nothing is read of them. The similarity is the cosine of a memory, or of its nearest passage where that is nearer; null for a zero vector.
     Both look-ups are lateral, with a limit: always probes of a primary key, also before the tables were ever analysed.
     """
     best = f"""
@@ -24,15 +28,26 @@ def scored(ids: str, agent: str, query: str, passages: Passages, *, words: bool)
             SELECT max(nullif(1 - (c.embedding <=> {query}), 'NaN')) FROM memory_passages c
             WHERE c.agent_id = {agent} AND c.memory_id = asked.id
         )"""
+    # Packed as engram/text/lexemes.py packs them.
+    looked_up = f"""
+        SELECT string_agg(digest.hash || int2send(t.frequency), ''::bytea ORDER BY digest.hash)
+        FROM unnest({terms}) AS wanted (term)
+        CROSS JOIN LATERAL (
+            SELECT p.term, p.frequency FROM memory_terms p
+            WHERE p.agent_id = {agent} AND p.term = wanted.term AND p.memory_id = asked.id LIMIT 1
+        ) AS t
+        CROSS JOIN LATERAL (SELECT substring(decode(md5(t.term), 'hex') FROM 1 FOR 8) AS hash) AS digest"""
     lexemes = f"""
         LEFT JOIN LATERAL (
-            SELECT w.length, w.lexemes FROM memory_lexemes w
+            SELECT w.length,
+                CASE WHEN octet_length(w.lexemes) <= {MAX_PACKED:d} THEN w.lexemes ELSE ({looked_up}) END AS lexemes
+            FROM memory_lexemes w
             WHERE w.agent_id = {agent} AND w.memory_id = asked.id LIMIT 1
         ) AS words ON true"""
     return f"""
         SELECT asked.id, memory.similarity,
-            {"coalesce(words.length, 0)" if words else "0"} AS length,
-            {"coalesce(words.lexemes, '')" if words else "''::bytea"} AS lexemes
+            {"coalesce(words.length, 0)" if terms else "0"} AS length,
+            {"coalesce(words.lexemes, '')" if terms else "''::bytea"} AS lexemes
         FROM {ids} AS asked
         CROSS JOIN LATERAL (
             SELECT greatest(
@@ -40,7 +55,7 @@ def scored(ids: str, agent: str, query: str, passages: Passages, *, words: bool)
             ) AS similarity
             FROM memories m WHERE m.agent_id = {agent} AND m.id = asked.id LIMIT 1
         ) AS memory
-        {lexemes if words else ""}
+        {lexemes if terms else ""}
     """
 
 

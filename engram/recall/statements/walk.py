@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from engram.graph.neighbours import Neighbourhood
 from engram.graph.shared_names import SharedNames
 from engram.recall.statements.candidates import COLUMNS, Passages, scored
@@ -20,7 +22,7 @@ def walk(
     max_hops: int,
     keep: float,
     vector: object,
-    words: bool,
+    terms: Sequence[str],
     passages: Passages,
 ) -> str:
     """Edges within ``max_hops`` of the anchors and the nodes they lead to, as one row of arrays.
@@ -81,6 +83,7 @@ def walk(
     cut = " OR ".join(
         f"EXISTS (SELECT FROM ranked{hop} WHERE place > {cap})"
         f" OR EXISTS (SELECT FROM visible{hop} WHERE place > {width})"
+        f" OR (SELECT count(*) FROM reached{hop}) > {MAX_LOOKED_AT:d}"
         for hop in hops
     )
     return f"""
@@ -92,7 +95,7 @@ def walk(
         ),
         namings AS MATERIALIZED ({names.namings(hops)}),
         scored AS MATERIALIZED (
-            {scored(f"({nodes})", agent, p(vector, "vector"), passages, words=words)}
+            {scored(f"({nodes})", agent, p(vector, "vector"), passages, terms=p(list(terms), "text[]") if terms else "")}
         )
         SELECT e.*, m.*, n.*, ({cut}{names.truncated(hops)}) AS truncated
         FROM (
