@@ -20,8 +20,9 @@ MAX_PACKED = 32_768
 def scored(ids: str, agent: str, query: str, passages: Passages, *, terms: str) -> str:
     """Columns id, similarity, length and lexemes of the memories in the relation ``ids (id)``.
 
-    ``terms`` is an array of the query's, and empty where no words count: then nothing is read of them. The similarity is the cosine of a memory, or of its nearest passage where that is nearer; null for a zero vector.
-    Both look-ups are lateral, with a limit: always probes of a primary key, also before the tables were ever analysed.
+    ``terms`` is an array of the query's, and empty where no words count: then nothing is read of them. The similarity
+    is the cosine of a memory, or of its nearest passage where that is nearer; null for a zero vector. Look-ups are
+    lateral, with a limit: always probes of a primary key, also before the tables were ever analysed.
     """
     best = f"""
         , (

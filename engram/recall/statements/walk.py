@@ -86,6 +86,7 @@ def walk(
         f" OR (SELECT count(*) FROM reached{hop}) > {MAX_LOOKED_AT:d}"
         for hop in hops
     )
+    wanted = p(list(terms), "text[]") if terms else ""
     return f"""
         WITH {", ".join(ctes)},
         everywhere AS MATERIALIZED ({everywhere}),
@@ -95,7 +96,7 @@ def walk(
         ),
         namings AS MATERIALIZED ({names.namings(hops)}),
         scored AS MATERIALIZED (
-            {scored(f"({nodes})", agent, p(vector, "vector"), passages, terms=p(list(terms), "text[]") if terms else "")}
+            {scored(f"({nodes})", agent, p(vector, "vector"), passages, terms=wanted)}
         )
         SELECT e.*, m.*, n.*, ({cut}{names.truncated(hops)}) AS truncated
         FROM (
