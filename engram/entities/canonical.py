@@ -18,19 +18,21 @@ if TYPE_CHECKING:
 MAX_NAME_CHARS = 256
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_FIRST_PERSON = _words("i me my mine myself we us our ours ourselves")
-_DETERMINERS = _words("a an the this that these those my your his her its our their some any each every either neither")
-_PRONOUNS = _words(
+_FIRST_PERSON = word_set("i me my mine myself we us our ours ourselves")
+_DETERMINERS = word_set(
+    "a an the this that these those my your his her its our their some any each every either neither"
+)
+_PRONOUNS = word_set(
     "you your yours yourself yourselves he him his himself she her hers herself it its itself they them their theirs"
     " themselves one oneself who whom whose which what someone somebody something anyone anybody anything everyone"
     " everybody everything nobody nothing none this that these those"
 )
-INTERJECTIONS = _words("oh ah hey hello hi wow yeah yes yep nope okay ok please thanks hmm huh ugh oops alas")
-_LIGHT_VERBS = _words(
+INTERJECTIONS = word_set("oh ah hey hello hi wow yeah yes yep nope okay ok please thanks hmm huh ugh oops alas")
+_LIGHT_VERBS = word_set(
     "be is are was were been being am do does did done doing have has had having get gets got getting make makes made"
     " making take takes took taken taking give gives gave given giving go goes went gone going let lets"
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from engram.entities.canonical import INTERJECTIONS, MAX_NAME_CHARS
+from engram.entities.canonical import INTERJECTIONS, MAX_NAME_CHARS, word_set
 
 MAX_PROPOSALS = 32
 MAX_WORDS = 6
@@ -14,13 +14,9 @@ _TOKEN = re.compile(r"[^\W\d_][\w'\u2019&-]*|[.!?:;\n]+|[^\s\w]+|\d\w*")
 _ENDS_SENTENCE = re.compile(r"[.!?:;\n]")
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 # Capitalised without being names, or at the start of a sentence before one: "Thanks Zyra", "last Friday".
-_ADDRESSES = _words("thank congrats congratulations bye goodbye cheers sorry dear sir madam mr mrs ms dr")
-_DATES = _words(
+_ADDRESSES = word_set("thank congrats congratulations bye goodbye cheers sorry dear sir madam mr mrs ms dr")
+_DATES = word_set(
     "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun"
     " january february march april may june july august september october november december"
     " jan feb mar apr jun jul aug sep sept oct nov dec last next"

@@ -47,23 +47,18 @@ class Neighbourhood:
 
         A source may have several edges to a target, of different types; through entities it has one, the strongest.
         """
-        arms = self._direct(frontier)
-        if "entity_link" in self.multipliers:
-            arms.append(self._entities(frontier))
-        return "\nUNION ALL\n".join(arms) if arms else _NOTHING
+        if "entity_link" not in self.multipliers:
+            return self.direct(frontier)
+        return f"{self.direct(frontier)}\nUNION ALL\n{self._entities(frontier)}"
 
     def direct(self, frontier: str) -> str:
         """The same without links through entities, which a walk takes in two steps."""
-        arms = self._direct(frontier)
-        return "\nUNION ALL\n".join(arms) if arms else _NOTHING
-
-    def _direct(self, frontier: str) -> list[str]:
         arms = []
         if self.multipliers:
             arms += [self._stored(frontier, "source_id", "target_id"), self._stored(frontier, "target_id", "source_id")]
         if "temporal" in self.multipliers:
             arms.append(self._session(frontier))
-        return arms
+        return "\nUNION ALL\n".join(arms) if arms else _NOTHING
 
     def _multiplier(self, relation: str) -> str:
         return self.p(self.multipliers[relation], "float8")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 MAX_INDEXED_DIMENSION = 4000
 
 EXACT_SEARCH_LIMIT = 4_000
-"""An agent with at most this many memories, or passages, is scanned: that is complete, and takes no longer than the
-index would. With vectors of 256 dimensions a scan takes 0.7 ms for each 1,000, the index between 2 and 3 ms."""
+"""An agent with at most this many memories, or passages, is scanned: that is complete, and takes about as long as the
+index would; ``python -m benchmarks run recall`` measures either, by the size of the store."""
 
 SPARSE_FROM = 22_500
 """Vectors of a model, over all agents, up to which that limit holds. Beyond it grows with their root.
@@ -24,8 +24,8 @@ So a search through it costs as their number over the agent's, a scan as the age
 HNSW_OPTIONS = "m = 16, ef_construction = 64"
 """Links of a vector, and how many it is compared with as it is inserted.
 
-With 12 links an insertion costs a quarter less, but a search has to look at 350 instead of 250 for the same share of
-the nearest 50 among 100,000, and takes half as long again; ``python -m benchmarks run recall`` measures that share.
+Fewer links would make insertions cheaper, but then a search has to look at more for the same share of the nearest, and
+takes longer; ``python -m benchmarks run recall`` measures that share.
 """
 
 

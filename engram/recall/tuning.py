@@ -22,8 +22,8 @@ class RecallTuning:
     """Edges, 1 to 10,000, that a walk follows from one memory, strongest first."""
 
     frontier: Annotated[int, Field(ge=1, le=10_000)] = 32
-    """Memories, 1 to 10,000, that a walk goes on from at each hop, best first. With ``fan_out`` 24 and 64 LoCoMo,
-    HotpotQA and MuSiQue give what they give with 50 and 200, to the third decimal of recall@5 and recall@10."""
+    """Memories, 1 to 10,000, that a walk goes on from at each hop, best first. More find nothing
+    more: docs/evaluation.md has the table."""
 
     passages: bool = True
     """Whether the passage of a longer memory that is nearest to the query counts where it is nearer than the whole."""
