@@ -39,6 +39,22 @@ class Problem(Exception):
         self.retry_after = retry_after
 
 
+class AuthenticationProblem(Problem):
+    """Nobody that the server knows is asking."""
+
+    status = 401
+    type = "unauthenticated"
+    title = "Authentication needed"
+
+
+class PermissionDeniedProblem(Problem):
+    """Whoever asks is known, and may not do this."""
+
+    status = 403
+    type = "permission-denied"
+    title = "Permission denied"
+
+
 class NotFoundProblem(Problem):
     status = 404
     type = "not-found"

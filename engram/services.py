@@ -26,6 +26,7 @@ from engram.memories.service import MemoryService
 from engram.memories.texts import MemoryTexts
 from engram.recall.service import RecallService
 from engram.settings import Settings
+from engram.tenants.database import TenantDatabase
 from engram.tuning import Tuning
 
 log = structlog.get_logger(__name__)
@@ -102,12 +103,13 @@ async def assemble(
     if threshold is None:
         threshold = model.thematic_threshold
     index = await register_model(database, model)
-    agents = AgentService(database)
+    tenants = TenantDatabase(database)
+    agents = AgentService(tenants)
     projector = Projector(
         database,
         [
-            EntityProjection(database, agents, MemoryTexts(), enabled=settings.entity_recognition != "off"),
-            ThematicProjection(database, agents, index, threshold, tuning.graph),
+            EntityProjection(tenants, agents, MemoryTexts(), enabled=settings.entity_recognition != "off"),
+            ThematicProjection(tenants, agents, index, threshold, tuning.graph),
         ],
     )
     return Services(
@@ -117,7 +119,7 @@ async def assemble(
         projector=projector,
         agents=agents,
         memories=MemoryService(
-            database,
+            tenants,
             embedder,
             index,
             agents,
@@ -126,6 +128,6 @@ async def assemble(
             tuning=tuning.memory,
             propose_names=settings.entity_recognition == "rules",
         ),
-        graph=GraphService(database, agents, tuning.graph),
-        recall=RecallService(database, embedder, index, tuning),
+        graph=GraphService(tenants, agents, tuning.graph),
+        recall=RecallService(tenants, embedder, index, tuning),
     )

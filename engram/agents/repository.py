@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Select, select, update
+from sqlalchemy import ColumnElement, Select, and_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -37,6 +37,7 @@ _ERASE = (
     "DELETE FROM memory_passages WHERE agent_id = $1",
     "DELETE FROM memories WHERE agent_id = $1",
     "DELETE FROM agent_counters WHERE agent_id = $1",
+    "DELETE FROM idempotency_keys WHERE agent_id = $1",
     "DELETE FROM agents WHERE id = $1",
 )
 
@@ -63,9 +64,15 @@ class AgentRepository:
     def __init__(self, connection: AsyncConnection, scope: Scope) -> None:
         self._connection = connection
         self._tenant_id = scope.tenant_id
+        self._only = scope.agent_id
+
+    def _within(self) -> ColumnElement[bool]:
+        """The scope, as a condition: the tenant, and of it one agent where a key is for one."""
+        mine = AgentRow.tenant_id == self._tenant_id
+        return mine if self._only is None else and_(mine, AgentRow.id == self._only)
 
     def _select(self) -> Select[Any]:
-        return select(*_COLUMNS).where(AgentRow.tenant_id == self._tenant_id)
+        return select(*_COLUMNS).where(self._within())
 
     async def insert(self, id: UUID, name: str, language: str, metadata: dict[str, Any]) -> bool:
         """Whether the agent is new; where the name is taken, nothing changes."""
@@ -88,7 +95,12 @@ class AgentRepository:
     async def hold(self, id: UUID) -> bool:
         """Keep an agent from being deleted until the transaction ends; false where it is gone."""
         held = await driver(self._connection).fetchval(
-            "SELECT true FROM agents WHERE id = $1 AND tenant_id = $2 FOR KEY SHARE", id, self._tenant_id
+            """
+            SELECT true FROM agents WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR id = $3) FOR KEY SHARE
+            """,
+            id,
+            self._tenant_id,
+            self._only,
         )
         return held is not None
 
@@ -101,16 +113,12 @@ class AgentRepository:
 
     async def update(self, id: UUID, changes: dict[str, Any], now: datetime) -> bool:
         values = {("extra" if name == "metadata" else name): value for name, value in changes.items()}
-        statement = (
-            update(AgentRow)
-            .where(AgentRow.tenant_id == self._tenant_id, AgentRow.id == id)
-            .values(**values, updated_at=now)
-        )
+        statement = update(AgentRow).where(self._within(), AgentRow.id == id).values(**values, updated_at=now)
         return (await self._connection.execute(statement)).rowcount > 0
 
     async def delete(self, id: UUID) -> bool:
         """Erase an agent with all that it holds, table by table: cascades would go row by row."""
-        locked = select(AgentRow.id).where(AgentRow.tenant_id == self._tenant_id, AgentRow.id == id)
+        locked = select(AgentRow.id).where(self._within(), AgentRow.id == id)
         if (await self._connection.execute(locked.with_for_update())).scalar() is None:
             return False
         for statement in _ERASE:

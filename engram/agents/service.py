@@ -12,9 +12,9 @@ from uuid_utils.compat import uuid7
 
 from engram.agents.repository import AgentRepository, AgentSizes
 from engram.agents.schemas import Agent, AgentCreate, AgentPage, AgentStats, AgentUpdate
-from engram.db.database import Database
 from engram.paging import decode_cursor, encode_cursor
-from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
+from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem, PermissionDeniedProblem
+from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 from engram.text.terms import LANGUAGES
 from engram.wire import Name
@@ -27,15 +27,17 @@ def agent_not_found(id: object) -> NotFoundProblem:
 
 
 class AgentService:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: TenantDatabase) -> None:
         self._database = database
 
     async def create(self, scope: Scope, request: AgentCreate) -> tuple[Agent, bool]:
         """Get or create an agent by name; says whether it is new. An existing one is returned as it is."""
         if request.language not in LANGUAGES:
             raise InvalidInputProblem.of("language", f"must be one of {', '.join(LANGUAGES)}")
-        async with self._database.transaction() as connection:
+        async with self._database.transaction(scope) as connection:
             agents = AgentRepository(connection, scope)
+            if scope.agent_id is not None and await agents.by_name(request.name) is None:
+                raise PermissionDeniedProblem("This key is for one agent: it makes no others.")
             created = await agents.insert(uuid7(), request.name, request.language, request.metadata)
             row = await agents.by_name(request.name)
         if row is None:
@@ -43,7 +45,7 @@ class AgentService:
         return Agent.model_validate(row), created
 
     async def get(self, scope: Scope, id: str) -> Agent:
-        async with self._database.snapshot() as connection:
+        async with self._database.snapshot(scope) as connection:
             row = await AgentRepository(connection, scope).by_id(UUID(id))
         if row is None:
             raise agent_not_found(id)
@@ -52,7 +54,7 @@ class AgentService:
     async def list(self, scope: Scope, *, name: str | None, limit: int, cursor: str | None) -> AgentPage:
         """Agents by name; with ``name``, that one or none."""
         after = decode_cursor(cursor, _CURSOR)[0] if cursor is not None else None
-        async with self._database.snapshot() as connection:
+        async with self._database.snapshot(scope) as connection:
             agents = AgentRepository(connection, scope)
             if name is not None:
                 row = await agents.by_name(name)
@@ -70,7 +72,7 @@ class AgentService:
         if empty:
             raise InvalidInputProblem.of(empty[0], "must not be null")
         try:
-            async with self._database.transaction() as connection:
+            async with self._database.transaction(scope) as connection:
                 agents = AgentRepository(connection, scope)
                 found = not changes or await agents.update(UUID(id), changes, datetime.now(UTC))
                 row = await agents.by_id(UUID(id)) if found else None
@@ -82,12 +84,12 @@ class AgentService:
 
     async def delete(self, scope: Scope, id: str) -> None:
         """Erase an agent and all that it holds, for good."""
-        async with self._database.transaction() as connection:
+        async with self._database.administration(scope) as connection:
             if not await AgentRepository(connection, scope).delete(UUID(id)):
                 raise agent_not_found(id)
 
     async def stats(self, scope: Scope, id: str) -> AgentStats:
-        async with self._database.snapshot() as connection:
+        async with self._database.snapshot(scope) as connection:
             agents = AgentRepository(connection, scope)
             if await agents.by_id(UUID(id)) is None:
                 raise agent_not_found(id)

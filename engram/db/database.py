@@ -97,16 +97,34 @@ class Database:
         return f"Database({self._dsn})"
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[AsyncConnection]:
-        """A transaction, READ COMMITTED: committed after the block, rolled back if the block raises."""
-        async with self._begun(_READ_WRITE) as connection:
+    async def transaction(self, *, setup: str = "") -> AsyncIterator[AsyncConnection]:
+        """A transaction, READ COMMITTED: committed after the block, rolled back if the block raises.
+
+        ``setup`` are statements without parameters that are sent together with BEGIN.
+        """
+        async with self._begun(_joined(_READ_WRITE, setup)) as connection:
             yield connection
 
     @asynccontextmanager
-    async def snapshot(self) -> AsyncIterator[AsyncConnection]:
+    async def snapshot(self, *, setup: str = "") -> AsyncIterator[AsyncConnection]:
         """A read-only transaction in which every statement sees the same state of the database."""
-        async with self._begun(_SNAPSHOT) as connection:
+        async with self._begun(_joined(_SNAPSHOT, setup)) as connection:
             yield connection
+
+    @asynccontextmanager
+    async def statement(self) -> AsyncIterator[AsyncConnection]:
+        """A connection for one statement, which is a transaction by itself: two round trips less."""
+        connection = await self._take()
+        try:
+            yield connection
+        except BaseException as error:
+            lost = _is_lost(connection)
+            await self._finish(
+                self._discard(connection) if lost or not isinstance(error, Exception) else connection.close()
+            )
+            _raise(error, connection_lost=lost)
+        else:
+            await connection.close()
 
     async def ping(self) -> None:
         """Ask the server for a sign of life. Raises ``UnavailableProblem``."""
@@ -205,6 +223,10 @@ class Database:
         # What ended one connection has probably ended the others too, some of which may not show it.
         if record.info["opened"] < self._distrusted_before:
             raise DisconnectionError  # the pool's signal to open another one in its place
+
+
+def _joined(begin: str, setup: str) -> str:
+    return f"{begin}; {setup}" if setup else begin
 
 
 def _remember_opening(dbapi_connection: Any, record: Any) -> None:

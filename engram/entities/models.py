@@ -65,13 +65,14 @@ class MentionRow(Base):
             "mentions_memory_idx",
             "memory_id",
             "agent_id",
-            postgresql_include=["entity_id", "is_subject", "recognized"],
+            postgresql_include=["entity_id", "is_subject", "recognized", "tenant_id"],
         ),
         Index(
             "mentions_subject_idx",
             "agent_id",
             "entity_id",
             "memory_id",
+            postgresql_include=["tenant_id"],
             postgresql_where=text("is_subject"),
         ),
     )

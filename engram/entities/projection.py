@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from engram.agents.service import AgentService
-from engram.db.database import Database
 from engram.entities.canonical import plural_name
 from engram.entities.recognition import NameMatcher, openings_in, parts_of
 from engram.entities.repository import EntityRepository, Mention
@@ -16,6 +15,7 @@ from engram.memories.projections import Settle
 from engram.memories.rows import StoredText
 from engram.memories.texts import MemoryTexts
 from engram.problems import UnavailableProblem
+from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 from engram.text.stopwords import stop_words
 from engram.text.terms import analyzer_for
@@ -39,7 +39,7 @@ class EntityProjection:
 
     name = "entities"
 
-    def __init__(self, database: Database, agents: AgentService, texts: MemoryTexts, *, enabled: bool) -> None:
+    def __init__(self, database: TenantDatabase, agents: AgentService, texts: MemoryTexts, *, enabled: bool) -> None:
         self._database = database
         self._agents = agents
         self._texts = texts
@@ -48,13 +48,13 @@ class EntityProjection:
     async def project(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], settle: Settle) -> None:
         new_names: dict[str, UUID] = {}
         if self._enabled:
-            async with self._database.snapshot() as connection:
+            async with self._database.snapshot(scope) as connection:
                 language = await self._agents.language(connection, scope, agent_id)
                 new_names = await EntityRepository(connection, scope).unswept(agent_id, memory_ids)
             if language is not None:
                 ids = await self._with_earlier(scope, agent_id, memory_ids, list(new_names), language)
                 await self._recognise(scope, agent_id, ids, stop_words(language))
-        async with self._database.transaction() as connection:
+        async with self._database.transaction(scope) as connection:
             if new_names:
                 entities = EntityRepository(connection, scope)
                 await entities.mark_swept(agent_id, list(new_names.values()), datetime.now(UTC))
@@ -67,7 +67,7 @@ class EntityProjection:
         phrases = await asyncio.to_thread(_phrases, names, language)
         if not phrases:
             return list(memory_ids)
-        async with self._database.snapshot() as connection:
+        async with self._database.snapshot(scope) as connection:
             earlier = await self._texts.holding_all(connection, scope, agent_id, phrases, SWEEP_LIMIT)
         return sorted({*memory_ids, *earlier})
 
@@ -75,7 +75,7 @@ class EntityProjection:
         self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], ignored: frozenset[str]
     ) -> None:
         for start in range(0, len(memory_ids), 1000):
-            async with self._database.snapshot() as connection:
+            async with self._database.snapshot(scope) as connection:
                 texts = await self._texts.read(
                     connection, scope, agent_id, memory_ids[start : start + 1000], max_chars=MAX_TEXT_CHARS
                 )
@@ -86,11 +86,11 @@ class EntityProjection:
         self, scope: Scope, agent_id: UUID, texts: Sequence[StoredText], ignored: frozenset[str]
     ) -> None:
         parts, offered = await asyncio.to_thread(_read, texts)
-        async with self._database.snapshot() as connection:
+        async with self._database.snapshot(scope) as connection:
             names = await EntityRepository(connection, scope).named_in(agent_id, offered)
         for _ in range(MAX_ROUNDS):
             found = await asyncio.to_thread(_mentions, texts, parts, names, ignored)
-            async with self._database.transaction() as connection:
+            async with self._database.transaction(scope) as connection:
                 entities = EntityRepository(connection, scope)
                 await self._agents.hold(connection, scope, agent_id)
                 standing = await self._texts.lock(connection, scope, agent_id, [text.id for text in texts])

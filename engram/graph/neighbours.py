@@ -35,12 +35,22 @@ COLUMNS = (
 class Neighbourhood:
     """What leads anywhere: relations with their multipliers (others are not walked), who may be seen, and how much."""
 
+    tenant_id: UUID
     agent_id: UUID
     visibility: Visibility
     multipliers: dict[str, float]
     fan_out: int
     tuning: GraphTuning
     p: Parameters = field(default_factory=Parameters)
+
+    def mine(self, alias: str) -> str:
+        """The scope of every table that a statement reads.
+
+        The policies say the same of the tenant. Said here too, the planner compares the two once for a statement, in
+        place of asking the policy for each row.
+        """
+        agent, tenant = self.p(self.agent_id, "uuid"), self.p(self.tenant_id, "uuid")
+        return f"{alias}.agent_id = {agent} AND {alias}.tenant_id = {tenant}"
 
     def sql(self, frontier: str) -> str:
         """A query for the edges out of the ids in the relation ``frontier (id, score)``; see ``COLUMNS``.
@@ -81,14 +91,13 @@ class Neighbourhood:
         return f"""
             CROSS JOIN LATERAL (
                 SELECT FROM memories m
-                WHERE m.agent_id = {p(self.agent_id, "uuid")} AND m.id = {id} AND {self.visibility.sql("m", p)}
+                WHERE {self.mine("m")} AND m.id = {id} AND {self.visibility.sql("m", p)}
                 LIMIT 1
             ) AS seen
         """
 
     def _stored(self, frontier: str, near: str, far: str) -> str:
         p = self.p
-        agent = p(self.agent_id, "uuid")
         names, values = p(list(self.multipliers), "text[]"), p(list(self.multipliers.values()), "float8[]")
         direction = "out" if near == "source_id" else "in"
         return f"""
@@ -103,7 +112,7 @@ class Neighbourhood:
                     e.valid_until, e.recorded_at
                 FROM (
                     SELECT * FROM edges e
-                    WHERE e.agent_id = {agent} AND e.{near} = f.id AND e.invalidated_at IS NULL
+                    WHERE {self.mine("e")} AND e.{near} = f.id AND e.invalidated_at IS NULL
                         AND e.relation_type = ANY ({names}) AND {self._valid("e")}
                     ORDER BY e.weight DESC, e.{far}
                     LIMIT {p(MAX_PROBES, "int")}
@@ -115,7 +124,6 @@ class Neighbourhood:
 
     def _session(self, frontier: str) -> str:
         p = self.p
-        agent = p(self.agent_id, "uuid")
         weight = p(self.tuning.temporal_weight, "float8")
         answer = f"CASE WHEN turn.asks THEN {p(self.tuning.answer_weight, 'float8')} ELSE {weight} END"
         return f"""
@@ -125,7 +133,7 @@ class Neighbourhood:
             FROM {frontier} f
             CROSS JOIN LATERAL (
                 SELECT o.session_id, o.valid_from, o.asks FROM memories o
-                WHERE o.agent_id = {agent} AND o.id = f.id AND o.session_id IS NOT NULL
+                WHERE {self.mine("o")} AND o.id = f.id AND o.session_id IS NOT NULL
                 LIMIT 1
             ) AS turn
             CROSS JOIN LATERAL (
@@ -140,7 +148,7 @@ class Neighbourhood:
         return f"""
             SELECT n.id, '{direction}' AS direction, {weight} AS weight, ({self.visibility.sql("n", p)}) AS seen
             FROM memories n
-            WHERE n.agent_id = {p(self.agent_id, "uuid")} AND n.session_id = turn.session_id
+            WHERE {self.mine("n")} AND n.session_id = turn.session_id
                 AND n.status <> 'deleted' AND (n.valid_from, n.id) {compare} (turn.valid_from, f.id)
                 AND {self.visibility.holding("n", p)}
             ORDER BY n.valid_from{order}, n.id{order}
@@ -149,7 +157,6 @@ class Neighbourhood:
 
     def _entities(self, frontier: str) -> str:
         p = self.p
-        agent = p(self.agent_id, "uuid")
         mentioned = "1 / (1 + ln(entity.size::float8))" if self.tuning.specificity else "1"
         fan_out, hub = p(self.fan_out, "int"), p(self.tuning.hub_size, "int")
         # Counting a name's memories stops past a hub's size; of a hub only the subjects are read, by their own index.
@@ -167,20 +174,20 @@ class Neighbourhood:
                         CASE WHEN other.is_subject THEN 1 ELSE {mentioned} END::float8 AS weight
                     FROM {frontier} f
                     CROSS JOIN LATERAL (
-                        SELECT a.entity_id FROM mentions a WHERE a.agent_id = {agent} AND a.memory_id = f.id
+                        SELECT a.entity_id FROM mentions a WHERE {self.mine("a")} AND a.memory_id = f.id
                         ORDER BY a.is_subject DESC, a.recognized, a.entity_id
                         LIMIT {p(MAX_NAMED, "int")}
                     ) AS named
                     CROSS JOIN LATERAL (
                         SELECT count(*) AS size FROM (
                             SELECT FROM mentions c
-                            WHERE c.agent_id = {agent} AND c.entity_id = named.entity_id LIMIT {hub} + 1
+                            WHERE {self.mine("c")} AND c.entity_id = named.entity_id LIMIT {hub} + 1
                         ) AS counted
                     ) AS entity
                     CROSS JOIN LATERAL (
                         (
                             SELECT o.memory_id, o.is_subject FROM mentions o {self.seen("o.memory_id")}
-                            WHERE entity.size <= {hub} AND o.agent_id = {agent} AND o.entity_id = named.entity_id
+                            WHERE entity.size <= {hub} AND {self.mine("o")} AND o.entity_id = named.entity_id
                                 AND o.memory_id <> f.id
                             LIMIT {hub}
                         )
@@ -189,7 +196,7 @@ class Neighbourhood:
                             SELECT o.memory_id, true
                             FROM (
                                 SELECT s.memory_id FROM mentions s
-                                WHERE entity.size > {hub} AND s.agent_id = {agent}
+                                WHERE entity.size > {hub} AND {self.mine("s")}
                                     AND s.entity_id = named.entity_id AND s.is_subject AND s.memory_id <> f.id
                                 ORDER BY s.memory_id
                                 LIMIT {p(MAX_PROBES, "int")}

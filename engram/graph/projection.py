@@ -9,13 +9,13 @@ from uuid import UUID
 import numpy as np
 
 from engram.agents.service import AgentService
-from engram.db.database import Database
 from engram.graph.repository import EdgeRepository, NewEdge
 from engram.graph.schemas import RelationType
 from engram.graph.thematic import nearest, weight
 from engram.graph.tuning import GraphTuning
 from engram.memories.projections import Settle
 from engram.memories.vectors import VectorIndex
+from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 
 MATRIX_FROM = 16
@@ -34,7 +34,7 @@ class ThematicProjection:
     name = "thematic"
 
     def __init__(
-        self, database: Database, agents: AgentService, index: VectorIndex, threshold: float, tuning: GraphTuning
+        self, database: TenantDatabase, agents: AgentService, index: VectorIndex, threshold: float, tuning: GraphTuning
     ) -> None:
         self._database = database
         self._agents = agents
@@ -44,7 +44,7 @@ class ThematicProjection:
         self._min_bytes = tuning.thematic_min_bytes
 
     async def project(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], settle: Settle) -> None:
-        async with self._database.snapshot() as connection:
+        async with self._database.snapshot(scope) as connection:
             counts = await self._agents.sizes(connection, scope, agent_id)
             edges = EdgeRepository(connection, scope)
             indexed = self._index.serves(counts.memories, counts.stored)
@@ -71,7 +71,7 @@ class ThematicProjection:
             for source, target, similarity in pairs
             if similarity > self._threshold
         ]
-        async with self._database.transaction() as connection:
+        async with self._database.transaction(scope) as connection:
             await self._agents.hold(connection, scope, agent_id)
             await EdgeRepository(connection, scope).link(agent_id, links, origin="thematic")
             await settle(connection)

@@ -38,13 +38,19 @@ class EdgeRepository:
     def __init__(self, connection: AsyncConnection, scope: Scope) -> None:
         self._driver = driver(connection)
         self._tenant_id = scope.tenant_id
+        self._only = scope.agent_id
 
     async def agents_of(self, memory_ids: Collection[UUID]) -> dict[UUID, UUID]:
         """The agent of each of these memories that stands."""
         rows = await self._driver.fetch(
-            "SELECT id, agent_id FROM memories WHERE id = ANY ($1::uuid[]) AND tenant_id = $2 AND status <> 'deleted'",
+            """
+            SELECT id, agent_id FROM memories
+            WHERE id = ANY ($1::uuid[]) AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)
+                AND status <> 'deleted'
+            """,
             list(memory_ids),
             self._tenant_id,
+            self._only,
         )
         return {row["id"]: row["agent_id"] for row in rows}
 
@@ -187,7 +193,7 @@ class EdgeRepository:
             )
             SELECT found.*, e.display_name AS entity
             FROM found
-            LEFT JOIN entities e ON e.agent_id = {p(around.agent_id, "uuid")} AND e.id = found.entity_id
+            LEFT JOIN entities e ON {around.mine("e")} AND e.id = found.entity_id
             WHERE {" AND ".join(clauses)}
             ORDER BY weight DESC, relation_type, target_id, direction
             LIMIT {p(limit, "int")}
@@ -207,11 +213,12 @@ class EdgeRepository:
             SELECT array_agg(m.id) AS ids,
                 string_agg(substr(vector_send(m.embedding), {_VECTOR_HEADER + 1:d}), '') AS vectors
             FROM memories m
-            WHERE m.agent_id = $1 AND m.status = 'current' AND {index.of_model("m")}
+            WHERE m.agent_id = $1 AND m.tenant_id = $3 AND m.status = 'current' AND {index.of_model("m")}
                 AND octet_length(m.content) >= $2
             """,
             agent_id,
             min_bytes,
+            self._tenant_id,
         )
         assert row is not None  # aggregates give one row always
         return row["ids"] or [], row["vectors"] or b""
@@ -240,15 +247,16 @@ class EdgeRepository:
             CROSS JOIN LATERAL (
                 SELECT m.id, {index.distance("m", "new.embedding", indexed=False)} AS distance
                 FROM memories m
-                WHERE m.agent_id = $1 AND m.status = 'current' AND {index.of_model("m")} AND m.id <> new.id
-                    AND octet_length(m.content) >= $3
+                WHERE m.agent_id = $1 AND m.tenant_id = $4 AND m.status = 'current' AND {index.of_model("m")}
+                    AND m.id <> new.id AND octet_length(m.content) >= $3
                 ORDER BY {distance} LIMIT {degree:d}
             ) AS near
-            WHERE new.agent_id = $1 AND new.id = ANY ($2::uuid[]) AND new.status = 'current'
+            WHERE new.agent_id = $1 AND new.tenant_id = $4 AND new.id = ANY ($2::uuid[]) AND new.status = 'current'
                 AND {index.of_model("new")} AND near.distance <> 'NaN' AND octet_length(new.content) >= $3
             """,
             agent_id,
             list(memory_ids),
             min_bytes,
+            self._tenant_id,
         )
         return [(row["id"], row["neighbour"], row["similarity"]) for row in rows]

@@ -11,7 +11,6 @@ from pydantic import TypeAdapter
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.agents.service import AgentService
-from engram.db.database import Database
 from engram.graph.neighbours import Neighbourhood
 from engram.graph.relations import multipliers
 from engram.graph.repository import EdgeRepository
@@ -21,6 +20,7 @@ from engram.memories.predicates import Visibility
 from engram.memories.service import memory_not_found
 from engram.paging import decode_cursor, encode_cursor
 from engram.problems import InvalidInputProblem, NotFoundProblem
+from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 
 MAX_EDGES = 10_000
@@ -37,7 +37,7 @@ _DIRECTIONS = {
 
 
 class GraphService:
-    def __init__(self, database: Database, agents: AgentService, tuning: GraphTuning) -> None:
+    def __init__(self, database: TenantDatabase, agents: AgentService, tuning: GraphTuning) -> None:
         self._database = database
         self._agents = agents
         self._tuning = tuning
@@ -63,12 +63,12 @@ class GraphService:
         if cursor is not None:
             weight, relation, target, way = decode_cursor(cursor, _CURSOR)
             after = (weight, relation.value, target, way.value)
-        async with self._database.snapshot() as connection:
+        async with self._database.snapshot(scope) as connection:
             edges = EdgeRepository(connection, scope)
             agent_id = (await edges.agents_of([id])).get(id)
             if agent_id is None:
                 raise memory_not_found(memory_id)
-            around = self._around(agent_id, relation_types, as_of)
+            around = self._around(scope, agent_id, relation_types, as_of)
             rows = await edges.of_memory(
                 id,
                 around,
@@ -92,7 +92,7 @@ class GraphService:
         """Assert an edge. Raises NotFoundProblem where an end is missing, InvalidInputProblem across agents."""
         source, target = UUID(request.source_id), UUID(request.target_id)
         try:
-            async with self._database.transaction() as connection:
+            async with self._database.transaction(scope) as connection:
                 agent_id = await self._agent_of_both(connection, scope, request.source_id, request.target_id)
                 edges = EdgeRepository(connection, scope)
                 await edges.assert_edge(agent_id, request, datetime.now(UTC))
@@ -108,7 +108,7 @@ class GraphService:
     ) -> EdgeDeleted:
         """Close a stored edge. Raises NotFoundProblem where none stands."""
         now = datetime.now(UTC)
-        async with self._database.transaction() as connection:
+        async with self._database.transaction(scope) as connection:
             agent_id = await self._agent_of_both(connection, scope, source_id, target_id)
             closed = await EdgeRepository(connection, scope).invalidate(
                 agent_id, UUID(source_id), UUID(target_id), relation_type, now
@@ -129,9 +129,10 @@ class GraphService:
         return agent_id
 
     def _around(
-        self, agent_id: UUID, relation_types: list[RelationType] | None, as_of: datetime | None
+        self, scope: Scope, agent_id: UUID, relation_types: list[RelationType] | None, as_of: datetime | None
     ) -> Neighbourhood:
         return Neighbourhood(
+            tenant_id=scope.tenant_id,
             agent_id=agent_id,
             visibility=Visibility(now=datetime.now(UTC), as_of=as_of),
             multipliers=multipliers(relation_types),

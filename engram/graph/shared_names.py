@@ -33,7 +33,7 @@ class SharedNames:
         if not self._walked:
             return []
         p, around = self._around.p, self._around
-        agent, hub = p(around.agent_id, "uuid"), p(around.tuning.hub_size, "int")
+        hub = p(around.tuning.hub_size, "int")
         specificity = "1 / (1 + ln(m.size::float8))" if around.tuning.specificity else "1"
         return [
             f"""
@@ -42,7 +42,7 @@ class SharedNames:
                 FROM frontier{hop - 1} f
                 CROSS JOIN LATERAL (
                     SELECT a.entity_id, a.is_subject FROM mentions a
-                    WHERE a.agent_id = {agent} AND a.memory_id = f.id
+                    WHERE {around.mine("a")} AND a.memory_id = f.id
                     ORDER BY a.is_subject DESC, a.recognized, a.entity_id
                     LIMIT {p(MAX_NAMED, "int")}
                 ) AS named
@@ -62,7 +62,7 @@ class SharedNames:
                     SELECT counted.*, count(*) OVER () AS size
                     FROM (
                         SELECT o.memory_id, o.is_subject FROM mentions o
-                        WHERE o.agent_id = {agent} AND o.entity_id = e.entity_id LIMIT {hub} + 1
+                        WHERE {around.mine("o")} AND o.entity_id = e.entity_id LIMIT {hub} + 1
                     ) AS counted
                 ) AS other
             )""",
@@ -75,7 +75,7 @@ class SharedNames:
                     SELECT s.memory_id
                     FROM (
                         SELECT s.memory_id FROM mentions s
-                        WHERE s.agent_id = {agent} AND s.entity_id = hub.entity_id AND s.is_subject
+                        WHERE {around.mine("s")} AND s.entity_id = hub.entity_id AND s.is_subject
                         ORDER BY s.memory_id
                         LIMIT {p(MAX_PROBES, "int")}
                     ) AS s {around.seen("s.memory_id")}

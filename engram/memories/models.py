@@ -55,7 +55,7 @@ class MemoryRow(Base):
             "valid_from",
             "id",
             postgresql_where=text("session_id is not null and status <> 'deleted'"),
-            postgresql_include=["status", "valid_until"],
+            postgresql_include=["status", "valid_until", "tenant_id"],
         ),
     )
 
@@ -97,8 +97,8 @@ class MemoryRow(Base):
 class MemoryTermRow(Base):
     """The inverted index that BM25 reads: how often a stem stands in a memory, and how long that memory is.
 
-    Narrow, and read by index-only scans. No foreign key: it is derived, written by COPY in the memory's own
-    transaction and removed with it, and a check per posting would cost more than the posting.
+    Narrow, and read by index-only scans. No foreign key: it is derived, written in the memory's own transaction and
+    removed with it, and a check per posting would cost more than the posting.
     """
 
     __tablename__ = "memory_terms"

@@ -85,21 +85,7 @@ class PendingRepository:
 
     async def claim(self, now: datetime, until: datetime, limit: int) -> Due:
         """What is due, moved on to ``until`` so that no other process takes it meanwhile."""
-        rows = await self._driver.fetch(
-            """
-            UPDATE pending_projections claimed SET next_attempt_at = $2
-            FROM (
-                SELECT agent_id, memory_id, projection FROM pending_projections
-                WHERE next_attempt_at <= $1 ORDER BY next_attempt_at LIMIT $3 FOR UPDATE SKIP LOCKED
-            ) AS due
-            WHERE claimed.agent_id = due.agent_id AND claimed.memory_id = due.memory_id
-                AND claimed.projection = due.projection
-            RETURNING claimed.projection, claimed.tenant_id, claimed.agent_id, claimed.memory_id
-            """,
-            now,
-            until,
-            limit,
-        )
+        rows = await self._driver.fetch("SELECT * FROM engram_claim_projections($1, $2, $3)", now, until, limit)
         due: Due = {}
         for row in sorted(rows, key=lambda row: row["memory_id"]):
             agents = due.setdefault(row["projection"], {})
@@ -108,5 +94,5 @@ class PendingRepository:
 
     async def count(self) -> int:
         """Memories to which something is owed, over all tenants: a number for the operator."""
-        count: int = await self._driver.fetchval("SELECT count(DISTINCT memory_id) FROM pending_projections")
+        count: int = await self._driver.fetchval("SELECT engram_count_pending()")
         return count

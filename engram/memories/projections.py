@@ -18,6 +18,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.db.database import Database
 from engram.memories.pending import PendingRepository
+from engram.tenants.database import TenantDatabase
+from engram.tenants.roles import Role
 from engram.tenants.scope import Scope
 
 log = structlog.get_logger(__name__)
@@ -48,6 +50,7 @@ class Projector:
 
     def __init__(self, database: Database, projections: Sequence[Projection]) -> None:
         self._database = database
+        self._tenants = TenantDatabase(database)
         self._projections = projections
 
     @property
@@ -59,16 +62,21 @@ class Projector:
         done = [await self._attempt(projection, scope, agent_id, memory_ids) for projection in self._projections]
         return all(done)
 
+    async def pending(self) -> int:
+        """How many memories wait for something, over all tenants: a number for the operator."""
+        async with self._database.statement() as connection:
+            return await PendingRepository(connection).count()
+
     async def retry_due(self) -> int:
         """Try again what is due, oldest first, a bounded number; how many memories were tried."""
         now = datetime.now(UTC)
-        async with self._database.transaction() as connection:
+        async with self._database.statement() as connection:
             # Claimed by moving their next attempt on: another process that looks now finds nothing due.
             due = await PendingRepository(connection).claim(now, now + CLAIM, RETRY_BATCH)
         tried = 0
         for projection in self._projections:
             for (tenant_id, agent_id), memory_ids in due.get(projection.name, {}).items():
-                await self._retry(projection, Scope(tenant_id), agent_id, memory_ids)
+                await self._retry(projection, Scope(tenant_id, Role.writer), agent_id, memory_ids)
                 tried += len(memory_ids)
         return tried
 
@@ -103,13 +111,15 @@ class Projector:
                 memories=len(memory_ids),
                 error=repr(error),
             )
-            await self._note(projection.name, agent_id, memory_ids, error)
+            await self._note(scope, projection.name, agent_id, memory_ids, error)
             return False
         return True
 
-    async def _note(self, name: str, agent_id: UUID, memory_ids: Sequence[UUID], error: Exception) -> None:
+    async def _note(
+        self, scope: Scope, name: str, agent_id: UUID, memory_ids: Sequence[UUID], error: Exception
+    ) -> None:
         try:
-            async with self._database.transaction() as connection:
+            async with self._tenants.transaction(scope) as connection:
                 await PendingRepository(connection).note_failure(
                     agent_id,
                     memory_ids,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -14,7 +14,7 @@ from engram.db.database import driver
 from engram.db.parameters import Parameters
 from engram.db.vectors import packed
 from engram.memories.models import WIRE_COLUMNS
-from engram.memories.postings import COLUMNS, Postings
+from engram.memories.postings import Postings
 from engram.memories.rows import IndexedTerms, Listing, NewMemory, StoredText, Twin
 from engram.tenants.scope import Scope
 
@@ -25,6 +25,7 @@ class MemoryRepository:
     def __init__(self, connection: AsyncConnection, scope: Scope) -> None:
         self._driver = driver(connection)
         self._tenant_id = scope.tenant_id
+        self._only = scope.agent_id
         # One for all that a transaction counts: two writers that took two shards each, by chance, could wait for each
         # other.
         self._shard = random.randrange(COUNTER_SHARDS)  # noqa: S311 - spreads locks, guards nothing
@@ -99,20 +100,33 @@ class MemoryRepository:
         )
         return {row["id"] for row in inserted}
 
-    async def add_terms(self, agent_id: UUID, postings: Postings, terms: Sequence[tuple[UUID, IndexedTerms]]) -> None:
+    async def add_terms(self, agent_id: UUID, postings: Postings, terms: Mapping[UUID, IndexedTerms]) -> None:
         """Index new memories, and add them to the agent's running counts."""
-
-        async def copied() -> AsyncIterator[bytes]:
-            for chunk in postings.copied():
-                yield chunk
-
-        await self._driver.copy_to_table("memory_terms", source=copied(), columns=COLUMNS, format="binary")
-        await self._driver.copy_records_to_table(
-            "memory_lexemes",
-            records=[(agent_id, id, self._tenant_id, indexed.length, indexed.packed) for id, indexed in terms],
-            columns=["agent_id", "memory_id", "tenant_id", "length", "lexemes"],
+        for part in postings.parts():
+            await self._driver.execute(
+                """
+                INSERT INTO memory_terms (agent_id, tenant_id, term, memory_id, frequency, length)
+                SELECT $1, $2, new.term, ($3::uuid[])[new.owner], new.frequency, ($4::int[])[new.owner]
+                FROM unnest($5::text[], $6::int[], $7::smallint[]) AS new (term, owner, frequency)
+                """,
+                agent_id,
+                self._tenant_id,
+                postings.ids,
+                postings.lengths,
+                *part,
+            )
+        await self._driver.execute(
+            """
+            INSERT INTO memory_lexemes (agent_id, tenant_id, memory_id, length, lexemes)
+            SELECT $1, $2, new.* FROM unnest($3::uuid[], $4::int[], $5::bytea[]) AS new
+            """,
+            agent_id,
+            self._tenant_id,
+            postings.ids,
+            postings.lengths,
+            [terms[id].packed for id in postings.ids],
         )
-        await self._count(agent_id, memories=postings.memories, terms=postings.length)
+        await self._count(agent_id, memories=len(postings.ids), terms=sum(postings.lengths))
 
     async def add_passages(self, agent_id: UUID, model_id: int, memories: Sequence[NewMemory]) -> None:
         """Write the passages' vectors of new memories."""
@@ -174,7 +188,13 @@ class MemoryRepository:
     async def get(self, id: UUID) -> dict[str, Any] | None:
         """A memory in any state, a tombstone too, with the number of its chunks."""
         row = await self._driver.fetchrow(
-            f"SELECT {WIRE_COLUMNS}, chunks FROM memories WHERE id = $1 AND tenant_id = $2", id, self._tenant_id
+            f"""
+            SELECT {WIRE_COLUMNS}, chunks FROM memories
+            WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)
+            """,
+            id,
+            self._tenant_id,
+            self._only,
         )
         return dict(row) if row else None
 
@@ -273,9 +293,13 @@ class MemoryRepository:
     async def agent_of(self, id: UUID) -> UUID | None:
         """The agent of a memory that is not deleted."""
         agent_id: UUID | None = await self._driver.fetchval(
-            "SELECT agent_id FROM memories WHERE id = $1 AND tenant_id = $2 AND status <> 'deleted'",
+            """
+            SELECT agent_id FROM memories
+            WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) AND status <> 'deleted'
+            """,
             id,
             self._tenant_id,
+            self._only,
         )
         return agent_id
 

@@ -12,7 +12,6 @@ from pydantic import TypeAdapter
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.agents.service import AgentService
-from engram.db.database import Database
 from engram.embeddings.base import Embedder
 from engram.entities.service import EntityService
 from engram.memories.embedding import embed
@@ -38,6 +37,7 @@ from engram.memories.tuning import MemoryTuning
 from engram.memories.vectors import VectorIndex
 from engram.paging import decode_cursor, encode_cursor
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
+from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 
 _CURSOR: TypeAdapter[tuple[UUID]] = TypeAdapter(tuple[UUID])
@@ -59,7 +59,7 @@ class Written:
 class MemoryService:
     def __init__(
         self,
-        database: Database,
+        database: TenantDatabase,
         embedder: Embedder,
         index: VectorIndex,
         agents: AgentService,
@@ -123,7 +123,7 @@ class MemoryService:
         """Memories, the latest to arrive first."""
         after = decode_cursor(cursor, _CURSOR)[0] if cursor is not None else None
         await self._agents.get(scope, agent_id)
-        async with self._database.snapshot() as connection:
+        async with self._database.snapshot(scope) as connection:
             memories = MemoryRepository(connection, scope)
             rows = await memories.page(UUID(agent_id), listing, limit=limit + 1, after=after)
             total = await memories.total(UUID(agent_id), listing) if include_total else None
@@ -140,7 +140,7 @@ class MemoryService:
     async def delete(self, scope: Scope, id: str) -> MemoryDeleted:
         """Take a memory out of every recall at once. The row stays, as a tombstone."""
         memory_id = UUID(id)
-        async with self._database.transaction() as connection:
+        async with self._database.transaction(scope) as connection:
             memories = MemoryRepository(connection, scope)
             agent_id = await memories.agent_of(memory_id)
             if agent_id is None:
@@ -153,13 +153,8 @@ class MemoryService:
             await self._entities.forget(connection, scope, agent_id, memory_id)
         return MemoryDeleted(id=id, status=MemoryStatus.deleted)
 
-    async def pending(self) -> int:
-        """How many memories wait for their links."""
-        async with self._database.snapshot() as connection:
-            return await PendingRepository(connection).count()
-
     async def _detail(self, scope: Scope, id: UUID) -> tuple[MemoryDetail, int]:
-        async with self._database.snapshot() as connection:
+        async with self._database.snapshot(scope) as connection:
             row = await MemoryRepository(connection, scope).get(id)
             if row is None:
                 raise memory_not_found(id)
@@ -194,7 +189,7 @@ class MemoryService:
     ) -> Written:
         """Write what does not stand yet, all of it or nothing."""
         now = datetime.now(UTC)
-        async with self._database.snapshot() as connection:
+        async with self._database.snapshot(scope) as connection:
             twins = await MemoryRepository(connection, scope).twins(agent_id, hashes)
         # Said twice in one batch: the first stands for all.
         first = {value: at for at, value in reversed(list(enumerate(hashes)))}
@@ -215,10 +210,10 @@ class MemoryService:
             now,
             propose_names=self._propose_names,
         )
-        postings = await asyncio.to_thread(Postings, agent_id, scope.tenant_id, prepared.terms)
+        postings = await asyncio.to_thread(Postings, prepared.terms)
         inserted: set[UUID] = set()
         if prepared.rows:
-            async with self._database.transaction() as connection:
+            async with self._database.transaction(scope) as connection:
                 inserted = await self._store(connection, scope, agent_id, prepared, postings, ended, now)
                 twins = await MemoryRepository(connection, scope).twins(agent_id, hashes)
                 if not all(_stands(twins.get(value), items[at], now) for value, at in first.items()):
@@ -247,10 +242,10 @@ class MemoryService:
             await self._entities.declare(connection, scope, agent_id, prepared.declaration.only(inserted))
             await PendingRepository(connection).owe(scope, agent_id, new, self._projector.names, now + PROJECTION_GRACE)
             terms = {id: prepared.terms[id] for id in new}
-            if len(new) < postings.memories:
+            if len(new) < len(postings.ids):
                 # Somebody else wrote some of them meanwhile.
-                postings = await asyncio.to_thread(Postings, agent_id, scope.tenant_id, terms)
-            await memories.add_terms(agent_id, postings, list(terms.items()))
+                postings = await asyncio.to_thread(Postings, terms)
+            await memories.add_terms(agent_id, postings, terms)
             await memories.add_passages(
                 agent_id, self._index.model_id, [row for row in prepared.rows if row.id in inserted]
             )

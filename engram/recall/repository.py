@@ -1,4 +1,4 @@
-"""SQL of recall. Scope: every statement names the agent, whose tenant is checked by ``agent``.
+"""SQL of recall. Scope: every table of every statement is read within the tenant and the agent.
 
 A recall takes four statements, whatever it finds: the agent, the arms, the walk, the memories that are shown.
 """
@@ -90,6 +90,7 @@ class RecallRepository:
         self._driver = driver(connection)
         self._frequencies = frequencies
         self._tenant_id = scope.tenant_id
+        self._only = scope.agent_id
         self._index = index
         self._tuning = tuning.recall
         self._graph = tuning.graph
@@ -108,10 +109,11 @@ class RecallRepository:
                     sum(passages)::bigint AS passages
                 FROM agent_counters WHERE agent_id = $1
             ) AS c
-            WHERE a.id = $1 AND a.tenant_id = $2
+            WHERE a.id = $1 AND a.tenant_id = $2 AND ($3::uuid IS NULL OR a.id = $3)
             """,
             agent_id,
             self._tenant_id,
+            self._only,
         )
         if row is None:
             return None
@@ -201,19 +203,21 @@ class RecallRepository:
             f"""
             SELECT {WIRE_COLUMNS}{", embedding" if embeddings else ""}, (
                 SELECT jsonb_object_agg(e.id, e.display_name) FROM entities e
-                WHERE e.agent_id = $1 AND e.id = ANY ($3::uuid[])
+                WHERE e.agent_id = $1 AND e.tenant_id = $4 AND e.id = ANY ($3::uuid[])
             ) AS entity_names
-            FROM memories m WHERE m.agent_id = $1 AND m.id = ANY ($2::uuid[])
+            FROM memories m WHERE m.agent_id = $1 AND m.tenant_id = $4 AND m.id = ANY ($2::uuid[])
             """,
             agent_id,
             list(ids),
             list(entity_ids),
+            self._tenant_id,
         )
         names = (rows[0]["entity_names"] or {}) if rows else {}
         return {row["id"]: dict(row) for row in rows}, names
 
     def _around(self, question: Question) -> Neighbourhood:
         return Neighbourhood(
+            tenant_id=self._tenant_id,
             agent_id=question.agent_id,
             visibility=question.visibility,
             multipliers=question.multipliers,

@@ -11,7 +11,6 @@ from uuid import UUID
 import numpy as np
 
 from engram.agents.service import agent_not_found
-from engram.db.database import Database
 from engram.embeddings.base import Embedder, Vectors
 from engram.embeddings.checks import unit_vector
 from engram.entities.recognition import openings
@@ -31,6 +30,7 @@ from engram.recall.schemas import RecallRequest, RecallResponse
 from engram.recall.tuning import RecallTuning
 from engram.recall.walk import Edges, Namings, Walk
 from engram.recall.words import AskedWords
+from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 from engram.text.stopwords import stop_words
 from engram.text.terms import analyzer_for
@@ -40,7 +40,7 @@ _NOTHING = Walked(Edges(), Namings(), Candidates((), np.zeros(0), (), ()), trunc
 
 
 class RecallService:
-    def __init__(self, database: Database, embedder: Embedder, index: VectorIndex, tuning: Tuning) -> None:
+    def __init__(self, database: TenantDatabase, embedder: Embedder, index: VectorIndex, tuning: Tuning) -> None:
         self._database = database
         self._embedder = embedder
         self._index = index
@@ -55,7 +55,7 @@ class RecallService:
         """
         started = time.perf_counter()
         vector = await self._vector(request)
-        async with self._database.snapshot() as connection:
+        async with self._database.snapshot(scope) as connection:
             recalls = RecallRepository(connection, scope, self._index, self._tuning, self._frequencies)
             agent = await recalls.agent(UUID(request.agent_id))
             if agent is None:

@@ -63,7 +63,7 @@ async def _database(services: Services) -> tuple[dict[str, Any], int | None]:
         async with asyncio.timeout(READY_SECONDS):
             await services.database.ping()
             revision = await revision_status(services.database)
-            pending = await services.memories.pending()
+            pending = await services.projector.pending()
     except TimeoutError:
         return _unavailable("The database does not answer."), None
     except Problem as problem:

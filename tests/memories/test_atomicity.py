@@ -112,7 +112,7 @@ async def test_a_failed_projection_never_fails_the_write_and_is_made_up_for(sett
             # The others did their work.
             assert await space.entities(answer.id) == {"Zyra": ("mention", True)}
             assert (await space.stats()).pending_links == 2
-            assert await broken.memories.pending() == 2
+            assert await broken.projector.pending() == 2
             assert answer.id in await space.hits("Zyra")
 
             assert await broken.projector.retry_due() == 0
@@ -191,7 +191,7 @@ async def test_a_server_makes_up_for_what_is_owed_by_itself_and_outlives_failure
             await asyncio.sleep(0.05)
             follower.error = None
             async with asyncio.timeout(30):
-                while await broken.memories.pending():
+                while await broken.projector.pending():
                     await let_time_pass(broken, timedelta(hours=1))
                     await asyncio.sleep(0.01)
             assert len(follower.made) == 1

@@ -111,4 +111,4 @@ async def test_one_memory_that_cannot_be_projected_holds_up_no_other(services: S
         )
     await Projector(services.database, [Picky()]).retry_due()
     assert done == set(ids) - poison
-    assert await services.memories.pending() == 1
+    assert await services.projector.pending() == 1

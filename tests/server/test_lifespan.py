@@ -32,7 +32,7 @@ async def test_links_that_could_not_be_made_are_made_while_the_server_runs(
     monkeypatch.setattr(server, "RETRY_SECONDS", 0.02)
     app = server.create_app(settings)
     async with server.lifespan(app), asyncio.timeout(30):
-        while await app.state.services.memories.pending():  # noqa: ASYNC110  # a retry sets no event
+        while await app.state.services.projector.pending():  # noqa: ASYNC110  # a retry sets no event
             await asyncio.sleep(0.02)
     edges = [edge async for edge in engram.graph.get_edges(second.id, relation_type="thematic")]
     assert [edge.target_memory_id for edge in edges] == [first.id]

@@ -8,7 +8,7 @@ from engram.graph.neighbours import Neighbourhood
 from engram.memories.predicates import Visibility
 from engram.memories.vectors import VectorIndex
 from engram.recall.asked import AskedTerm
-from engram.recall.statements.candidates import COLUMNS, Passages, scored
+from engram.recall.statements.candidates import COLUMNS, Passages, Scoped, scored
 from engram.recall.tuning import RecallTuning
 
 # Sums of fractions depend on the order of rows, and so on the plan; sums of integers do not: a recall is repeatable.
@@ -63,11 +63,11 @@ def arms(
     (arrays of memory id, name, spelling and size, of entities whose name opens as the query does somewhere).
     """
     p = neighbourhood.p
-    agent = p(neighbourhood.agent_id, "uuid")
+    mine = neighbourhood.mine
     query = p(vector, "vector")
     # In the text: a general plan for LIMIT $1 expects a tenth of the table, and would sort that instead of asking HNSW.
     limit = f"{pool:d}"
-    visible = f"m.agent_id = {agent} AND {index.of_model('m')} AND {visibility.sql('m', p)}"
+    visible = f"{mine('m')} AND {index.of_model('m')} AND {visibility.sql('m', p)}"
     size = p(memories, "float8")
     average = p(average_length, "float8")
     wanted = p([term.term for term in terms], "text[]")
@@ -79,12 +79,12 @@ def arms(
             p(list(counted), "int[]"),
         )
     )
-    names = _named(visible, agent, p(openings, "text[]"), p(MAX_ABOUT, "int")) if openings else _NOBODY
+    names = _named(visible, mine, p(openings, "text[]"), p(MAX_ABOUT, "int")) if openings else _NOBODY
     return f"""
         WITH counted AS MATERIALIZED (
             SELECT q.term, q.weight, q.together, q.number, CASE WHEN q.known > 0 THEN q.known ELSE (
                 SELECT count(*) FROM (
-                    SELECT FROM memory_terms t WHERE t.agent_id = {agent} AND t.term = q.term LIMIT {MAX_COUNTED:d}
+                    SELECT FROM memory_terms t WHERE {mine("t")} AND t.term = q.term LIMIT {MAX_COUNTED:d}
                 ) AS bounded
             ) END AS df
             FROM unnest({asked}) WITH ORDINALITY AS q (term, weight, together, known, number)
@@ -104,14 +104,14 @@ def arms(
             FROM asked
             CROSS JOIN LATERAL (
                 SELECT t.memory_id, t.frequency, t.length FROM memory_terms t
-                WHERE t.agent_id = {agent} AND t.term = asked.term
+                WHERE {mine("t")} AND t.term = asked.term
                 ORDER BY t.memory_id DESC LIMIT {MAX_POSTINGS:d}
             ) AS t
             WHERE asked.through <= {MAX_POSTINGS:d} OR asked.place = 1
             GROUP BY t.memory_id
         ),
         {_indexed(visible, index, query, limit) if indexed else ""}
-        {_passed(visible, agent, index, query, limit) if passages is Passages.indexed else ""}
+        {_passed(visible, mine, index, query, limit) if passages is Passages.indexed else ""}
         nearest AS MATERIALIZED (
             SELECT near.id
             FROM (
@@ -121,7 +121,7 @@ def arms(
                     WHERE {visible} {f"AND (SELECT count(*) FROM indexed) < {limit}" if indexed else ""}
                     ORDER BY distance, m.id LIMIT {limit}
                 )
-                {_by_passage(visible, agent, index, query, limit, passages)}
+                {_by_passage(visible, mine, index, query, limit, passages)}
             ) AS near
             GROUP BY near.id ORDER BY min(near.distance), near.id LIMIT {limit}
         ),
@@ -132,7 +132,7 @@ def arms(
         ),
         named AS MATERIALIZED ({names}),
         candidates AS MATERIALIZED (
-            {scored(_CANDIDATES, agent, query, passages, terms=wanted if terms else "")}
+            {scored(_CANDIDATES, mine, query, passages, terms=wanted if terms else "")}
         )
         SELECT of_candidates.*,
             (SELECT array_agg(df::int ORDER BY number) FROM counted) AS dfs,
@@ -148,20 +148,20 @@ def arms(
 _CANDIDATES = "(SELECT id FROM nearest UNION SELECT id FROM lexical UNION SELECT memory_id FROM named)"
 
 
-def _named(visible: str, agent: str, openings: str, most: str) -> str:
+def _named(visible: str, mine: Scoped, openings: str, most: str) -> str:
     """Memories about the entities whose names open so. An entity that too many are about leads to none."""
     return f"""
         SELECT about.memory_id, entity.name, entity.display_name, about.size
         FROM (
             SELECT e.id, e.name, e.display_name FROM entities e
-            WHERE e.agent_id = {agent} AND e.opening = ANY ({openings})
+            WHERE {mine("e")} AND e.opening = ANY ({openings})
             ORDER BY e.name LIMIT {MAX_NAMES:d}
         ) AS entity
         CROSS JOIN LATERAL (
             SELECT subject.memory_id, count(*) OVER () AS size
             FROM (
                 SELECT s.memory_id FROM mentions s
-                WHERE s.agent_id = {agent} AND s.entity_id = entity.id AND s.is_subject
+                WHERE {mine("s")} AND s.entity_id = entity.id AND s.is_subject
                 ORDER BY s.memory_id LIMIT {most} + 1
             ) AS subject
         ) AS about
@@ -186,12 +186,12 @@ def _indexed(visible: str, index: VectorIndex, query: str, limit: str) -> str:
         ),"""
 
 
-def _by_passage(visible: str, agent: str, index: VectorIndex, query: str, limit: str, passages: Passages) -> str:
+def _by_passage(visible: str, mine: Scoped, index: VectorIndex, query: str, limit: str, passages: Passages) -> str:
     """Memories with the nearest passages. A memory has several: of an index more are read than are wanted."""
     if passages is Passages.none:
         return ""
     seen = f"CROSS JOIN LATERAL (SELECT FROM memories m WHERE {visible} AND m.id = near.memory_id LIMIT 1) AS seen"
-    mine = f"near.agent_id = {agent} AND {index.of_model('near')}"
+    own = f"{mine('near')} AND {index.of_model('near')}"
     found, missing = "", ""
     if passages is Passages.indexed:
         found = "UNION ALL SELECT memory_id, distance FROM passed"
@@ -202,20 +202,20 @@ def _by_passage(visible: str, agent: str, index: VectorIndex, query: str, limit:
                     SELECT near.memory_id, near.distance
                     FROM (
                         SELECT near.memory_id, min({index.distance("near", query, indexed=False)}) AS distance
-                        FROM memory_passages near WHERE {mine} {missing}
+                        FROM memory_passages near WHERE {own} {missing}
                         GROUP BY near.memory_id ORDER BY distance, near.memory_id
                     ) AS near {seen}
                     LIMIT {limit}
                 )"""
 
 
-def _passed(visible: str, agent: str, index: VectorIndex, query: str, limit: str) -> str:
+def _passed(visible: str, mine: Scoped, index: VectorIndex, query: str, limit: str) -> str:
     """Memories of the nearest passages, as the vector index gives them."""
     distance = index.distance("near", query, indexed=True)
     return f"""
         passed AS MATERIALIZED (
             SELECT near.memory_id, {distance} AS distance FROM memory_passages near
             CROSS JOIN LATERAL (SELECT FROM memories m WHERE {visible} AND m.id = near.memory_id LIMIT 1) AS seen
-            WHERE near.agent_id = {agent} AND {index.of_model("near")}
+            WHERE {mine("near")} AND {index.of_model("near")}
             ORDER BY {distance} LIMIT {PASSAGES_READ:d} * {limit}
         ),"""

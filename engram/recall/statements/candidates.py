@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum, auto
+
+Scoped = Callable[[str], str]
+"""The scope of a table, by its alias."""
 
 
 class Passages(Enum):
@@ -17,7 +21,7 @@ MAX_PACKED = 32_768
 """Bytes: of a memory with more than three thousand terms the query's are looked up one by one, in the postings."""
 
 
-def scored(ids: str, agent: str, query: str, passages: Passages, *, terms: str) -> str:
+def scored(ids: str, mine: Scoped, query: str, passages: Passages, *, terms: str) -> str:
     """Columns id, similarity, length and lexemes of the memories in the relation ``ids (id)``.
 
     ``terms`` is an array of the query's, and empty where no words count: then nothing is read of them. The similarity
@@ -27,7 +31,7 @@ def scored(ids: str, agent: str, query: str, passages: Passages, *, terms: str) 
     best = f"""
         , (
             SELECT max(nullif(1 - (c.embedding <=> {query}), 'NaN')) FROM memory_passages c
-            WHERE c.agent_id = {agent} AND c.memory_id = asked.id
+            WHERE {mine("c")} AND c.memory_id = asked.id
         )"""
     # Packed as engram/text/lexemes.py packs them.
     looked_up = f"""
@@ -35,7 +39,7 @@ def scored(ids: str, agent: str, query: str, passages: Passages, *, terms: str) 
         FROM unnest({terms}) AS wanted (term)
         CROSS JOIN LATERAL (
             SELECT p.term, p.frequency FROM memory_terms p
-            WHERE p.agent_id = {agent} AND p.term = wanted.term AND p.memory_id = asked.id LIMIT 1
+            WHERE {mine("p")} AND p.term = wanted.term AND p.memory_id = asked.id LIMIT 1
         ) AS t
         CROSS JOIN LATERAL (SELECT substring(decode(md5(t.term), 'hex') FROM 1 FOR 8) AS hash) AS digest"""
     lexemes = f"""
@@ -43,7 +47,7 @@ def scored(ids: str, agent: str, query: str, passages: Passages, *, terms: str) 
             SELECT w.length,
                 CASE WHEN octet_length(w.lexemes) <= {MAX_PACKED:d} THEN w.lexemes ELSE ({looked_up}) END AS lexemes
             FROM memory_lexemes w
-            WHERE w.agent_id = {agent} AND w.memory_id = asked.id LIMIT 1
+            WHERE {mine("w")} AND w.memory_id = asked.id LIMIT 1
         ) AS words ON true"""
     return f"""
         SELECT asked.id, memory.similarity,
@@ -54,7 +58,7 @@ def scored(ids: str, agent: str, query: str, passages: Passages, *, terms: str) 
             SELECT greatest(
                 nullif(1 - (m.embedding <=> {query}), 'NaN'){"" if passages is Passages.none else best}
             ) AS similarity
-            FROM memories m WHERE m.agent_id = {agent} AND m.id = asked.id LIMIT 1
+            FROM memories m WHERE {mine("m")} AND m.id = asked.id LIMIT 1
         ) AS memory
         {lexemes if terms else ""}
     """

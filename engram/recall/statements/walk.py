@@ -33,7 +33,6 @@ def walk(
     entity, with the weight of a link toward each); truncated.
     """
     p = neighbourhood.p
-    agent = p(neighbourhood.agent_id, "uuid")
     cap = p(neighbourhood.fan_out - 1, "int")
     width = p(tuning.frontier, "int")
     kept = p(keep, "float8")
@@ -96,7 +95,7 @@ def walk(
         ),
         namings AS MATERIALIZED ({names.namings(hops)}),
         scored AS MATERIALIZED (
-            {scored(f"({nodes})", agent, p(vector, "vector"), passages, terms=wanted)}
+            {scored(f"({nodes})", neighbourhood.mine, p(vector, "vector"), passages, terms=wanted)}
         )
         SELECT e.*, m.*, n.*, ({cut}{names.truncated(hops)}) AS truncated
         FROM (
