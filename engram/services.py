@@ -7,12 +7,10 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-import structlog
-
 from engram.agents.service import AgentService
+from engram.audit.service import AuditService
 from engram.db.database import Database
-from engram.db.embedded import EmbeddedPostgres
-from engram.db.migrate import migrate
+from engram.db.owner import opened_by_owner, reachable
 from engram.embeddings.base import Embedder
 from engram.embeddings.registry import open_embedder
 from engram.entities.canonical import singular
@@ -26,12 +24,9 @@ from engram.memories.service import MemoryService
 from engram.memories.texts import MemoryTexts
 from engram.recall.service import RecallService
 from engram.settings import Settings
+from engram.tenants.authentication import Authenticator
 from engram.tenants.database import TenantDatabase
 from engram.tuning import Tuning
-
-log = structlog.get_logger(__name__)
-
-WATCH_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +34,13 @@ class Services:
     settings: Settings
     database: Database
     embedder: Embedder
+    authenticator: Authenticator
     projector: Projector
     agents: AgentService
     memories: MemoryService
     graph: GraphService
     recall: RecallService
+    audit: AuditService
 
 
 @asynccontextmanager
@@ -54,46 +51,32 @@ async def open_services(settings: Settings, *, tuning: Tuning | None = None) -> 
     not answer in time. Everything opened is closed again, also when a later step fails.
     """
     async with AsyncExitStack() as stack:
-        dsn = await _database_url(settings, stack)
-        await migrate(dsn, settings)
-        database = await Database.connect(dsn, settings)
-        stack.push_async_callback(database.close)
-        embedder = await open_embedder(settings)
-        stack.push_async_callback(embedder.aclose)
-        # English plurals take a library that loads for over a second: not in somebody's first write.
-        warming = asyncio.create_task(asyncio.to_thread(singular, "plurals"))
-        stack.push_async_callback(asyncio.wait, [warming])
-        yield await assemble(settings, database, embedder, tuning=tuning)
-
-
-async def _database_url(settings: Settings, stack: AsyncExitStack) -> str:
-    if settings.database_url is not None:
-        return settings.database_url.get_secret_value()
-    postgres = await asyncio.to_thread(EmbeddedPostgres.start, settings.data_dir)
-    stack.push_async_callback(asyncio.to_thread, postgres.stop)
-    watch = asyncio.create_task(_keep_alive(postgres))
-    stack.push_async_callback(asyncio.wait, [watch])
-    stack.callback(watch.cancel)
-    return postgres.dsn
-
-
-async def _keep_alive(postgres: EmbeddedPostgres) -> None:
-    """Nobody else starts the embedded server again where it dies alone: it is killed for want of memory, say."""
-    while True:
-        await asyncio.sleep(WATCH_SECONDS)
-        try:
-            if await asyncio.to_thread(postgres.revive):
-                log.warning("the embedded Postgres had died and was started again")
-        except Exception as error:
-            log.warning("the embedded Postgres has died and does not start", error=str(error))
+        urls = await stack.enter_async_context(reachable(settings))
+        async with opened_by_owner(urls, settings) as owner:
+            embedder = await open_embedder(settings)
+            stack.push_async_callback(embedder.aclose)
+            database = await Database.connect(urls.server, settings)
+            stack.push_async_callback(database.close)
+            # English plurals take a library that loads for over a second: not in somebody's first write.
+            warming = asyncio.create_task(asyncio.to_thread(singular, "plurals"))
+            stack.push_async_callback(asyncio.wait, [warming])
+            services = await assemble(settings, database, embedder, owner=owner, tuning=tuning)
+        await services.authenticator.look()
+        yield services
 
 
 async def assemble(
-    settings: Settings, database: Database, embedder: Embedder, *, tuning: Tuning | None = None
+    settings: Settings,
+    database: Database,
+    embedder: Embedder,
+    *,
+    owner: Database | None = None,
+    tuning: Tuning | None = None,
 ) -> Services:
     """The services over a migrated database and an embedder, which stay the caller's to close.
 
-    ``tuning`` is the product's own where none is given.
+    ``owner`` may make indexes, and is asked once; ``database`` where none is given. ``tuning`` is the product's own
+    where none is given.
 
     Raises ConfigurationProblem where the database holds memories embedded by another model.
     """
@@ -102,7 +85,7 @@ async def assemble(
     threshold = tuning.graph.thematic_threshold
     if threshold is None:
         threshold = model.thematic_threshold
-    index = await register_model(database, model)
+    index = await register_model(owner or database, model)
     tenants = TenantDatabase(database)
     agents = AgentService(tenants)
     projector = Projector(
@@ -116,6 +99,7 @@ async def assemble(
         settings=settings,
         database=database,
         embedder=embedder,
+        authenticator=Authenticator(database),
         projector=projector,
         agents=agents,
         memories=MemoryService(
@@ -130,4 +114,5 @@ async def assemble(
         ),
         graph=GraphService(tenants, agents, tuning.graph),
         recall=RecallService(tenants, embedder, index, tuning),
+        audit=AuditService(tenants),
     )

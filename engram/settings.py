@@ -29,6 +29,11 @@ class Settings(BaseSettings):
 
     # Database: unset means the embedded Postgres under `data_dir`.
     database_url: SecretStr | None = None
+    owner_database_url: SecretStr | None = Field(
+        default=None,
+        description="The database as the owner of its tables connects to it, where database_url is of a role that is "
+        "only granted engram_server.",
+    )
     data_dir: Path = Field(default_factory=lambda: Path(platformdirs.user_data_dir("engram", appauthor=False)))
     pool_size: int = Field(default=10, ge=1, le=500)
     pool_timeout: float = Field(default=10.0, gt=0, description="Seconds to wait for a free connection.")
@@ -81,7 +86,14 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["console", "json"] = "console"
 
-    @field_validator("database_url", "embedding_model", "embedding_base_url", "embedding_api_key", mode="before")
+    @field_validator(
+        "database_url",
+        "owner_database_url",
+        "embedding_model",
+        "embedding_base_url",
+        "embedding_api_key",
+        mode="before",
+    )
     @classmethod
     def _blank_is_unset(cls, value: object) -> object:
         """A compose file passes a variable on as blank where it is not set. (A blank prefix is a choice: none.)"""

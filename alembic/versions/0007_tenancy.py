@@ -37,6 +37,9 @@ MEMBERS = (
 MAKE_ROLE = """
     DO $$
     BEGIN
+        IF EXISTS (SELECT FROM pg_roles WHERE rolname = '{role}') THEN
+            RETURN;
+        END IF;
         CREATE ROLE {role} NOLOGIN {attributes};
     EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
     END

@@ -116,14 +116,14 @@ class AgentRepository:
         statement = update(AgentRow).where(self._within(), AgentRow.id == id).values(**values, updated_at=now)
         return (await self._connection.execute(statement)).rowcount > 0
 
-    async def delete(self, id: UUID) -> bool:
-        """Erase an agent with all that it holds, table by table: cascades would go row by row."""
-        locked = select(AgentRow.id).where(self._within(), AgentRow.id == id)
-        if (await self._connection.execute(locked.with_for_update())).scalar() is None:
-            return False
-        for statement in _ERASE:
+    async def delete(self, id: UUID) -> str | None:
+        """Erase an agent with all that it holds, table by table: cascades would go row by row. Its name, or None where
+        there was none."""
+        locked = select(AgentRow.name).where(self._within(), AgentRow.id == id)
+        name: str | None = (await self._connection.execute(locked.with_for_update())).scalar()
+        for statement in _ERASE if name is not None else ():
             await driver(self._connection).execute(statement, id)
-        return True
+        return name
 
     async def counts(self, id: UUID) -> AgentCounts:
         row = await driver(self._connection).fetchrow(

@@ -7,7 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Query, Response, status
 
 from engram.agents.schemas import Agent, AgentCreate, AgentPage, AgentStats, AgentUpdate
-from engram.http.dependencies import ScopeDep, ServicesDep
+from engram.http.access import AdminScope, ViewerScope, WriterScope
+from engram.http.dependencies import ServicesDep
 from engram.http.documents import ANYWHERE, WITH_BODY, problems
 from engram.http.queries import PageQuery
 from engram.http.routing import StrictRoute
@@ -35,7 +36,7 @@ async def create_agent(
     body: Annotated[AgentCreate, Body(openapi_examples=_CREATE)],
     response: Response,
     services: ServicesDep,
-    scope: ScopeDep,
+    scope: WriterScope,
 ) -> Agent:
     """The agent of that name. Where there is one, it is returned as it is."""
     agent, created = await services.agents.create(scope, body)
@@ -45,13 +46,13 @@ async def create_agent(
 
 
 @router.get("", summary="List agents")
-async def list_agents(query: Annotated[AgentQuery, Query()], services: ServicesDep, scope: ScopeDep) -> AgentPage:
+async def list_agents(query: Annotated[AgentQuery, Query()], services: ServicesDep, scope: ViewerScope) -> AgentPage:
     """Agents by name."""
     return await services.agents.list(scope, name=query.name, limit=query.limit, cursor=query.cursor)
 
 
 @router.get("/{agent_id}", summary="Get an agent", responses=problems(404))
-async def get_agent(agent_id: Id, services: ServicesDep, scope: ScopeDep) -> Agent:
+async def get_agent(agent_id: Id, services: ServicesDep, scope: ViewerScope) -> Agent:
     return await services.agents.get(scope, agent_id)
 
 
@@ -60,7 +61,7 @@ async def update_agent(
     agent_id: Id,
     body: Annotated[AgentUpdate, Body(openapi_examples=_UPDATE)],
     services: ServicesDep,
-    scope: ScopeDep,
+    scope: WriterScope,
 ) -> Agent:
     """Changes what the body names. `metadata` is replaced as a whole."""
     return await services.agents.update(scope, agent_id, body)
@@ -73,11 +74,11 @@ async def update_agent(
     response_class=Response,
     responses=problems(404),
 )
-async def delete_agent(agent_id: Id, services: ServicesDep, scope: ScopeDep) -> None:
+async def delete_agent(agent_id: Id, services: ServicesDep, scope: AdminScope) -> None:
     """Erases the agent with all its memories, for good."""
     await services.agents.delete(scope, agent_id)
 
 
 @router.get("/{agent_id}/stats", summary="Count what an agent holds", responses=problems(404))
-async def agent_stats(agent_id: Id, services: ServicesDep, scope: ScopeDep) -> AgentStats:
+async def agent_stats(agent_id: Id, services: ServicesDep, scope: ViewerScope) -> AgentStats:
     return await services.agents.stats(scope, agent_id)

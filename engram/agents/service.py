@@ -5,13 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from uuid import UUID
 
-from pydantic import TypeAdapter
+from pydantic import JsonValue, TypeAdapter
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils.compat import uuid7
 
 from engram.agents.repository import AgentRepository, AgentSizes
 from engram.agents.schemas import Agent, AgentCreate, AgentPage, AgentStats, AgentUpdate
+from engram.audit.schemas import Action
+from engram.audit.service import Audit
 from engram.paging import decode_cursor, encode_cursor
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem, PermissionDeniedProblem
 from engram.tenants.database import TenantDatabase
@@ -29,6 +31,7 @@ def agent_not_found(id: object) -> NotFoundProblem:
 class AgentService:
     def __init__(self, database: TenantDatabase) -> None:
         self._database = database
+        self._audit = Audit()
 
     async def create(self, scope: Scope, request: AgentCreate) -> tuple[Agent, bool]:
         """Get or create an agent by name; says whether it is new. An existing one is returned as it is."""
@@ -40,6 +43,8 @@ class AgentService:
                 raise PermissionDeniedProblem("This key is for one agent: it makes no others.")
             created = await agents.insert(uuid7(), request.name, request.language, request.metadata)
             row = await agents.by_name(request.name)
+            if created and row is not None:
+                await self._note(connection, scope, Action.agent_create, row["id"], name=request.name)
         if row is None:
             raise ConflictProblem(f"Agent {request.name!r} was deleted in the same moment; try again.")
         return Agent.model_validate(row), created
@@ -76,6 +81,8 @@ class AgentService:
                 agents = AgentRepository(connection, scope)
                 found = not changes or await agents.update(UUID(id), changes, datetime.now(UTC))
                 row = await agents.by_id(UUID(id)) if found else None
+                if changes and row is not None:
+                    await self._note(connection, scope, Action.agent_update, UUID(id), fields=[*sorted(changes)])
         except IntegrityError:
             raise ConflictProblem(f"Another agent is named {request.name!r}.") from None
         if row is None:
@@ -85,8 +92,10 @@ class AgentService:
     async def delete(self, scope: Scope, id: str) -> None:
         """Erase an agent and all that it holds, for good."""
         async with self._database.administration(scope) as connection:
-            if not await AgentRepository(connection, scope).delete(UUID(id)):
+            name = await AgentRepository(connection, scope).delete(UUID(id))
+            if name is None:
                 raise agent_not_found(id)
+            await self._note(connection, scope, Action.agent_delete, UUID(id), name=name)
 
     async def stats(self, scope: Scope, id: str) -> AgentStats:
         async with self._database.snapshot(scope) as connection:
@@ -101,6 +110,11 @@ class AgentService:
             entities=counts.entities,
             pending_links=counts.pending_links,
         )
+
+    async def _note(
+        self, connection: AsyncConnection, scope: Scope, action: Action, id: UUID, **details: JsonValue
+    ) -> None:
+        await self._audit.record(connection, scope, action, agent_id=id, targets=[id], details=details)
 
     async def language(self, connection: AsyncConnection, scope: Scope, id: UUID) -> str | None:
         """The language of an agent's texts, in a transaction of another domain; None for an unknown agent."""

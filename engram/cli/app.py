@@ -16,12 +16,14 @@ from engram.cli.edges import edges
 from engram.cli.errors import FAILED, INTERRUPTED, complaint
 from engram.cli.evaluation.command import evaluate
 from engram.cli.importing.command import import_file
+from engram.cli.keys import app as keys_app
 from engram.cli.logs import debugging
 from engram.cli.migrate import migrate
 from engram.cli.output import abandon, tolerate_any_text, write_error
 from engram.cli.recall import recall
 from engram.cli.remember import remember
 from engram.cli.serve import serve
+from engram.cli.tenants import app as tenants_app
 from engram.cli.text import one_line
 
 app = typer.Typer(
@@ -38,9 +40,12 @@ _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
     "Memories": {"remember": remember, "recall": recall, "edges": edges, "import": import_file},
     "Quality": {"eval": evaluate},
 }
+_GROUPS = {"keys": keys_app, "tenants": tenants_app}
 for panel, commands in _COMMANDS.items():
     for name, command in commands.items():
         app.command(name, rich_help_panel=panel)(command)
+for name, group in _GROUPS.items():
+    app.add_typer(group, name=name, rich_help_panel="Access")
 
 
 def _show_version(wanted: bool) -> None:

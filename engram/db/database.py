@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import asyncpg
 import pydantic_core
@@ -19,6 +19,8 @@ from engram.db.dsn import Dsn, parse_dsn
 from engram.db.failures import as_unavailable
 from engram.problems import UnavailableProblem
 from engram.settings import Settings
+
+T = TypeVar("T")
 
 _READ_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -111,20 +113,26 @@ class Database:
         async with self._begun(_joined(_SNAPSHOT, setup)) as connection:
             yield connection
 
-    @asynccontextmanager
-    async def statement(self) -> AsyncIterator[AsyncConnection]:
-        """A connection for one statement, which is a transaction by itself: two round trips less."""
-        connection = await self._take()
-        try:
-            yield connection
-        except BaseException as error:
-            lost = _is_lost(connection)
-            await self._finish(
-                self._discard(connection) if lost or not isinstance(error, Exception) else connection.close()
-            )
-            _raise(error, connection_lost=lost)
-        else:
-            await connection.close()
+    async def ask(self, question: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+        """What ``question`` gives, which is one statement and a transaction by itself: two round trips less.
+
+        Where the connection proves dead it is asked again on another: it must be harmless to repeat.
+        """
+        for last_try in (False, True):
+            connection = await self._take()
+            try:
+                answer = await question(connection)
+            except BaseException as error:
+                lost = _is_lost(connection)
+                # Cancelled, a statement may still be running: nobody else should get its answer.
+                spoilt = lost or not isinstance(error, Exception)
+                await self._finish(self._discard(connection) if spoilt else connection.close())
+                if last_try or not (lost and isinstance(error, Exception)):
+                    _raise(error, connection_lost=lost)
+            else:
+                await connection.close()
+                return answer
+        raise AssertionError
 
     async def ping(self) -> None:
         """Ask the server for a sign of life. Raises ``UnavailableProblem``."""

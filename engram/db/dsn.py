@@ -18,10 +18,11 @@ _HELP = (
 
 @dataclass(frozen=True)
 class Dsn:
-    """``url`` has all that was given but the password, and is safe to show."""
+    """``url`` has all that was given but the password, and is safe to show. ``user`` is None where none is named."""
 
     url: str
     password: SecretStr | None
+    user: str | None = None
 
     def __str__(self) -> str:
         return self.url
@@ -53,4 +54,5 @@ def parse_dsn(text: str) -> Dsn:
             secret = value
     shown = urlencode([(name, value) for name, value in query if name != "password"], quote_via=quote, safe="/,:")
     url = f"postgresql://{user}{at}{hosts}{parts.path}" + (f"?{shown}" if shown else "")
-    return Dsn(url, SecretStr(secret) if secret is not None else None)
+    named = unquote(user) or dict(query).get("user") or None
+    return Dsn(url, SecretStr(secret) if secret is not None else None, named)

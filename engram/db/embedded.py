@@ -38,7 +38,8 @@ class EmbeddedPostgres:
         self._lease: Lease | None = lease
         self._stopping = Lock()
         self._process = os.getpid()
-        self.dsn = f"postgresql://postgres@/{_DATABASE}?host={quote(str(address.socket_dir))}&port={address.port}"
+        self._place = f"/{_DATABASE}?host={quote(str(address.socket_dir))}&port={address.port}"
+        self.dsn = self.dsn_of("postgres")
         atexit.register(self.stop)
 
     @classmethod
@@ -71,6 +72,10 @@ class EmbeddedPostgres:
                 f"({error.filename or data_dir}). Make it writable, or choose another with ENGRAM_DATA_DIR."
             ) from error
         return server
+
+    def dsn_of(self, role: str) -> str:
+        """The URL by which a role connects. ``dsn`` is the superuser's."""
+        return f"postgresql://{role}@{self._place}"
 
     def revive(self) -> bool:
         """Start the server again if it died while this process used it; whether it had. Blocks until it answers.

@@ -30,6 +30,10 @@ ADVISORY_LOCK = 0x656E6772616D
 
 _POLL_SECONDS = 0.1
 _NO_PRIVILEGE = "42501"
+_ROLES_ADVICE = (
+    " Engram's transactions run as roles that own nothing, and this role may not make them: let an administrator run"
+    " once what engram migrate --print-roles prints, or ALTER ROLE ... CREATEROLE for it."
+)
 
 # Alembic keeps the running environment in a global.
 _alembic_lock = Lock()
@@ -124,5 +128,9 @@ def _as_problem(error: DBAPIError) -> ConfigurationProblem | UnavailableProblem:
     if unavailable is not None:
         return unavailable
     reason = str(error.orig).splitlines()[0]
-    advice = " Grant the role what the message names." if sqlstate(error) == _NO_PRIVILEGE else ""
+    advice = ""
+    if sqlstate(error) == _NO_PRIVILEGE:
+        advice = " Grant the role what the message names."
+        if " role" in reason:
+            advice = _ROLES_ADVICE
     return ConfigurationProblem(f"Migrating the database failed, and was undone: {reason}.{advice}")

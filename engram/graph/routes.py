@@ -8,7 +8,8 @@ from fastapi import APIRouter, Body, Query, Request, status
 from pydantic import Field
 
 from engram.graph.schemas import Direction, Edge, EdgeCreate, EdgeDeleted, EdgePage, RelationType
-from engram.http.dependencies import ScopeDep, ServicesDep
+from engram.http.access import ViewerScope, WriterScope
+from engram.http.dependencies import ServicesDep
 from engram.http.disconnects import unless_disconnected
 from engram.http.documents import ANYWHERE, WITH_BODY, problems
 from engram.http.queries import PageQuery
@@ -51,7 +52,7 @@ _CREATE = {
 
 @router.get("", summary="List the edges of a memory", responses=problems(404))
 async def get_edges(
-    query: Annotated[EdgeQuery, Query()], request: Request, services: ServicesDep, scope: ScopeDep
+    query: Annotated[EdgeQuery, Query()], request: Request, services: ServicesDep, scope: ViewerScope
 ) -> EdgePage:
     """Each edge once, stored or computed, seen from the memory asked about; the strongest first."""
     return await unless_disconnected(
@@ -71,13 +72,13 @@ async def get_edges(
 
 @router.post("", summary="Assert an edge", status_code=status.HTTP_201_CREATED, responses=problems(404, *WITH_BODY))
 async def create_edge(
-    body: Annotated[EdgeCreate, Body(openapi_examples=_CREATE)], services: ServicesDep, scope: ScopeDep
+    body: Annotated[EdgeCreate, Body(openapi_examples=_CREATE)], services: ServicesDep, scope: WriterScope
 ) -> Edge:
     """Asserting an edge again keeps the greater weight."""
     return await services.graph.create_edge(scope, body)
 
 
 @router.delete("", summary="Delete an edge", responses=problems(404))
-async def delete_edge(query: Annotated[EdgeKey, Query()], services: ServicesDep, scope: ScopeDep) -> EdgeDeleted:
+async def delete_edge(query: Annotated[EdgeKey, Query()], services: ServicesDep, scope: WriterScope) -> EdgeDeleted:
     """Takes a stored edge out of the graph. Computed ones follow sessions and entities, and cannot be deleted."""
     return await services.graph.delete_edge(scope, query.source_id, query.target_id, query.relation_type)

@@ -7,10 +7,12 @@ from typing import Any
 from uuid import UUID
 
 from asyncpg import CheckViolationError
-from pydantic import TypeAdapter
+from pydantic import JsonValue, TypeAdapter
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.agents.service import AgentService
+from engram.audit.schemas import Action
+from engram.audit.service import Audit
 from engram.graph.neighbours import Neighbourhood
 from engram.graph.relations import multipliers
 from engram.graph.repository import EdgeRepository
@@ -41,6 +43,7 @@ class GraphService:
         self._database = database
         self._agents = agents
         self._tuning = tuning
+        self._audit = Audit()
 
     async def get_edges(
         self,
@@ -97,6 +100,7 @@ class GraphService:
                 edges = EdgeRepository(connection, scope)
                 await edges.assert_edge(agent_id, request, datetime.now(UTC))
                 row = await edges.asserted(agent_id, source, target, request.relation_type)
+                await self._note(connection, scope, Action.edge_create, agent_id, source, target, request.relation_type)
         except CheckViolationError:
             raise InvalidInputProblem.of(
                 "valid_until", "must be later than the valid_from that the edge has already"
@@ -113,6 +117,9 @@ class GraphService:
             closed = await EdgeRepository(connection, scope).invalidate(
                 agent_id, UUID(source_id), UUID(target_id), relation_type, now
             )
+            if closed:
+                ends = UUID(source_id), UUID(target_id)
+                await self._note(connection, scope, Action.edge_delete, agent_id, *ends, relation_type)
         if not closed:
             raise NotFoundProblem(_no_edge(source_id, target_id, relation_type))
         return EdgeDeleted(source_id=source_id, target_id=target_id, relation_type=relation_type, invalidated_at=now)
@@ -127,6 +134,21 @@ class GraphService:
         agent_id = agents[UUID(source_id)]
         await self._agents.hold(connection, scope, agent_id)
         return agent_id
+
+    async def _note(
+        self,
+        connection: AsyncConnection,
+        scope: Scope,
+        action: Action,
+        agent_id: UUID,
+        source: UUID,
+        target: UUID,
+        relation: RelationType,
+    ) -> None:
+        details: dict[str, JsonValue] = {"relation_type": relation.value}
+        await self._audit.record(
+            connection, scope, action, agent_id=agent_id, targets=[source, target], details=details
+        )
 
     def _around(
         self, scope: Scope, agent_id: UUID, relation_types: list[RelationType] | None, as_of: datetime | None

@@ -1,4 +1,4 @@
-"""What endpoints ask FastAPI for."""
+"""What endpoints ask FastAPI for, beside the scope."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from fastapi import Depends
 from starlette.requests import Request
 
 from engram.services import Services
-from engram.tenants.scope import DEFAULT_SCOPE, Scope
 
 
 async def services_of(request: Request) -> Services:
@@ -16,10 +15,4 @@ async def services_of(request: Request) -> Services:
     return cast(Services, request.app.state.services)
 
 
-async def scope_of(request: Request) -> Scope:
-    """Whose data the request may see. There are no API keys yet, and so one tenant."""
-    return DEFAULT_SCOPE
-
-
 ServicesDep = Annotated[Services, Depends(services_of)]
-ScopeDep = Annotated[Scope, Depends(scope_of)]

@@ -12,8 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from engram.http.access import admit, role_needed, scope_of
 from engram.http.body import read_body
-from engram.http.dependencies import scope_of, services_of
+from engram.http.dependencies import services_of
 from engram.http.routing import check_query
 from engram.problems import Problem
 
@@ -64,10 +65,12 @@ def _answer(route: APIRoute) -> Answer | None:
         name: source for name, source in _SOURCES.items() if name in wanted and source is not None
     }
     body: type[BaseModel] | None = hints.get("body")
+    role = role_needed(route.endpoint)
     usual_status = route.status_code or 200
     dump = TypeAdapter(model).dump_json
 
     async def answer(request: Request) -> Response:
+        await admit(request, role)
         check_query(request, {})
         given = {name: await source(request) for name, source in sources.items()}
         if body is not None:

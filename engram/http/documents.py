@@ -14,6 +14,8 @@ SCHEMA = "#/components/schemas/ProblemDocument"
 
 _DESCRIPTIONS = {
     400: "The request cannot be read: malformed JSON, wrong encoding.",
+    401: "No API key was sent, or one that opens nothing.",
+    403: "The API key is known, and may not do this.",
     404: "There is no such thing, or not for this caller.",
     409: "What is there already does not allow it.",
     413: "The body is larger than this server takes.",
@@ -26,7 +28,7 @@ _DESCRIPTIONS = {
     504: "The embedding provider took too long. Nothing was stored.",
 }
 
-ANYWHERE = (400, 421, 422, 500, 503)
+ANYWHERE = (400, 401, 403, 421, 422, 500, 503)
 """What every endpoint may answer."""
 
 WITH_BODY = (413, 415)

@@ -1,4 +1,4 @@
-"""The class of all routes: what a request may bring is what the route names, and each thing once."""
+"""The class of all routes: who may ask is what the route names, and what they may bring too, each thing once."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from engram.http.access import admit, role_needed
 from engram.http.body import read_body
 from engram.http.fields import MAX_ERRORS, shortened
 from engram.http.problems import BadRequestProblem
@@ -30,8 +31,10 @@ class StrictRoute(APIRoute):
         hints = get_type_hints(self.endpoint)
         body: type[BaseModel] | None = hints.get("body")
         repeatable = _parameters(hints.get("query"))
+        role = role_needed(self.endpoint)
 
         async def handle_strictly(request: Request) -> Response:
+            await admit(request, role)
             check_query(request, repeatable)
             if body is not None:
                 request = _ReadRequest(request, await read_body(request, body))

@@ -64,15 +64,15 @@ class Projector:
 
     async def pending(self) -> int:
         """How many memories wait for something, over all tenants: a number for the operator."""
-        async with self._database.statement() as connection:
-            return await PendingRepository(connection).count()
+        return await self._database.ask(lambda connection: PendingRepository(connection).count())
 
     async def retry_due(self) -> int:
         """Try again what is due, oldest first, a bounded number; how many memories were tried."""
         now = datetime.now(UTC)
-        async with self._database.statement() as connection:
-            # Claimed by moving their next attempt on: another process that looks now finds nothing due.
-            due = await PendingRepository(connection).claim(now, now + CLAIM, RETRY_BATCH)
+        # Claimed by moving their next attempt on: another process that looks now finds nothing due.
+        due = await self._database.ask(
+            lambda connection: PendingRepository(connection).claim(now, now + CLAIM, RETRY_BATCH)
+        )
         tried = 0
         for projection in self._projections:
             for (tenant_id, agent_id), memory_ids in due.get(projection.name, {}).items():

@@ -7,7 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Query, Request, Response, status
 from pydantic import Field
 
-from engram.http.dependencies import ScopeDep, ServicesDep
+from engram.http.access import ViewerScope, WriterScope
+from engram.http.dependencies import ServicesDep
 from engram.http.disconnects import unless_disconnected
 from engram.http.documents import ANYWHERE, EMBEDDING, WITH_BODY, problems
 from engram.http.queries import PageQuery
@@ -66,7 +67,7 @@ async def create_memory(
     body: Annotated[MemoryCreate, Body(openapi_examples=_CREATE)],
     response: Response,
     services: ServicesDep,
-    scope: ScopeDep,
+    scope: WriterScope,
 ) -> MemoryCreated:
     """Stores a text once in its scope, embeds it, and links it to what the agent knows."""
     memory = await services.memories.create(scope, body)
@@ -82,7 +83,7 @@ async def create_memory(
     responses=problems(404, 409, *WITH_BODY, *EMBEDDING),
 )
 async def create_memories(
-    body: Annotated[MemoryBatch, Body(openapi_examples=_BATCH)], services: ServicesDep, scope: ScopeDep
+    body: Annotated[MemoryBatch, Body(openapi_examples=_BATCH)], services: ServicesDep, scope: WriterScope
 ) -> BatchCreated:
     """Stores up to 1,000 texts, all of them or none, and says of each what became of it."""
     return await services.memories.create_many(scope, body)
@@ -90,7 +91,7 @@ async def create_memories(
 
 @router.get("", summary="List memories", responses=problems(404))
 async def list_memories(
-    query: Annotated[MemoryQuery, Query()], request: Request, services: ServicesDep, scope: ScopeDep
+    query: Annotated[MemoryQuery, Query()], request: Request, services: ServicesDep, scope: ViewerScope
 ) -> MemoryPage:
     """Memories of an agent, the latest to arrive first."""
     listing = Listing(status=query.status.value, user_id=query.user_id, session_id=query.session_id, tags=query.tag)
@@ -108,11 +109,11 @@ async def list_memories(
 
 
 @router.get("/{memory_id}", summary="Get a memory", responses=problems(404))
-async def get_memory(memory_id: Id, services: ServicesDep, scope: ScopeDep) -> MemoryDetail:
+async def get_memory(memory_id: Id, services: ServicesDep, scope: ViewerScope) -> MemoryDetail:
     return await services.memories.get(scope, memory_id)
 
 
 @router.delete("/{memory_id}", summary="Delete a memory", responses=problems(404))
-async def delete_memory(memory_id: Id, services: ServicesDep, scope: ScopeDep) -> MemoryDeleted:
+async def delete_memory(memory_id: Id, services: ServicesDep, scope: WriterScope) -> MemoryDeleted:
     """Takes the memory out of every recall at once."""
     return await services.memories.delete(scope, memory_id)

@@ -12,6 +12,8 @@ from pydantic import TypeAdapter
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.agents.service import AgentService
+from engram.audit.schemas import Action
+from engram.audit.service import Audit
 from engram.embeddings.base import Embedder
 from engram.entities.service import EntityService
 from engram.memories.embedding import embed
@@ -77,6 +79,7 @@ class MemoryService:
         self._projector = projector
         self._tuning = tuning
         self._propose_names = propose_names
+        self._audit = Audit()
 
     async def create(self, scope: Scope, request: MemoryCreate) -> MemoryCreated:
         """Store a memory, or find it standing. Raises what the embedder raises; then nothing is stored."""
@@ -151,6 +154,7 @@ class MemoryService:
             await memories.remove_terms(agent_id, memory_id)
             await memories.remove_passages(agent_id, memory_id)
             await self._entities.forget(connection, scope, agent_id, memory_id)
+            await self._audit.record(connection, scope, Action.memory_delete, agent_id=agent_id, targets=[memory_id])
         return MemoryDeleted(id=id, status=MemoryStatus.deleted)
 
     async def _detail(self, scope: Scope, id: UUID) -> tuple[MemoryDetail, int]:
@@ -249,6 +253,7 @@ class MemoryService:
             await memories.add_passages(
                 agent_id, self._index.model_id, [row for row in prepared.rows if row.id in inserted]
             )
+            await self._audit.record(connection, scope, Action.memory_create, agent_id=agent_id, targets=new)
         return inserted
 
 

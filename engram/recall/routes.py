@@ -6,7 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Request
 
-from engram.http.dependencies import ScopeDep, ServicesDep
+from engram.http.access import ViewerScope
+from engram.http.dependencies import ServicesDep
 from engram.http.disconnects import unless_disconnected
 from engram.http.documents import ANYWHERE, EMBEDDING, WITH_BODY, problems
 from engram.http.routing import StrictRoute
@@ -38,7 +39,7 @@ async def recall(
     body: Annotated[RecallRequest, Body(openapi_examples=_RECALL)],
     request: Request,
     services: ServicesDep,
-    scope: ScopeDep,
+    scope: ViewerScope,
 ) -> RecallResponse:
     """What is near the query, and what is connected to that, best first. Changes nothing."""
     return await unless_disconnected(request, services.recall.recall(scope, body))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,27 +12,26 @@ from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
 
 import engram.agents.routes
+import engram.audit.routes
 import engram.graph.routes
 import engram.memories.routes
 import engram.recall.routes
 from engram import __version__
 from engram.http.direct import DirectRoutes
-from engram.memories.projections import Projector
 from engram.server import health
+from engram.server.background import beside_requests
 from engram.server.errors import HANDLERS, on_problem
 from engram.server.middleware import BodyLimit, KnownHosts, RequestContext
 from engram.server.openapi import describe, operation_id
 from engram.services import Services, open_services
 from engram.settings import Settings
 
-RETRY_SECONDS = 30.0
-"""How often is looked for links that could not be made."""
-
 _ROUTERS = (
     engram.agents.routes.router,
     engram.recall.routes.router,
     engram.memories.routes.router,
     engram.graph.routes.router,
+    engram.audit.routes.router,
     health.router,
 )
 
@@ -81,19 +79,9 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     if app.state.services is not None:
         yield
         return
-    async with open_services(app.state.settings) as services, _retrying(services.projector):
+    async with open_services(app.state.settings) as services, beside_requests(services):
         app.state.services = services
         try:
             yield
         finally:
             app.state.services = None
-
-
-@asynccontextmanager
-async def _retrying(projector: Projector) -> AsyncIterator[None]:
-    task = asyncio.create_task(projector.retry_forever(pause=RETRY_SECONDS))
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait([task])

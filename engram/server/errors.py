@@ -33,6 +33,8 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None)
     found = dict(headers or {})
     if problem.retry_after is not None and math.isfinite(problem.retry_after):
         found["Retry-After"] = str(max(0, math.ceil(problem.retry_after)))
+    if problem.status == HTTPStatus.UNAUTHORIZED:
+        found["WWW-Authenticate"] = 'Bearer realm="engram"'
     document = {
         "type": problem.type,
         "title": problem.title,

@@ -69,7 +69,7 @@ class KnownHosts:
     """Refuses requests for hosts that are neither this machine nor among ``allowed``.
 
     A server without API keys trusts whoever reaches loopback. That must not be any page open in a browser whose host
-    name was made to resolve to 127.0.0.1.
+    name was made to resolve to 127.0.0.1. Where there are keys, or one is sent, the key decides.
     """
 
     def __init__(self, app: ASGIApp, allowed: Collection[str]) -> None:
@@ -77,7 +77,7 @@ class KnownHosts:
         self._allowed = frozenset(name.strip().casefold() for name in allowed) - {""}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] in ("http", "websocket") and not self._knows(_host(scope)):
+        if _trusts_anybody(scope) and not self._knows(_host(scope)):
             problem = MisdirectedProblem(
                 "This server has no API keys, and answers only to requests for localhost. Ask for 127.0.0.1, or name "
                 "the host in ENGRAM_ALLOWED_HOSTS where the network around it can be trusted."
@@ -119,6 +119,13 @@ class BodyLimit:
 
     def _problem(self) -> TooLargeProblem:
         return TooLargeProblem(f"The body is larger than the {self._limit} bytes that this server takes.")
+
+
+def _trusts_anybody(scope: Scope) -> bool:
+    if scope["type"] not in ("http", "websocket"):
+        return False
+    services = scope["app"].state.services
+    return not (_values(scope, b"authorization") or (services is not None and services.authenticator.closed))
 
 
 @lru_cache(maxsize=64)

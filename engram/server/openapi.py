@@ -8,12 +8,14 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
+from engram.http.access import role_needed
 from engram.http.documents import ProblemDocument
 
 TAGS = [
     {"name": "agents", "description": "An agent is one memory space; nothing crosses from one to another."},
     {"name": "memories", "description": "Write, read and recall."},
     {"name": "graph", "description": "Typed edges between memories."},
+    {"name": "audit", "description": "Who changed what and when."},
     {"name": "health", "description": "For probes and operators."},
 ]
 
@@ -29,6 +31,24 @@ def operation_id(route: APIRoute) -> str:
     return route.name
 
 
+def _say_who_may(app: FastAPI, document: dict[str, Any]) -> None:
+    """The key that each operation wants, and the least role of it."""
+    document["components"]["securitySchemes"] = {
+        "apiKey": {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "An API key, made with `engram keys create`. A server without any wants none.",
+        }
+    }
+    for route in app.routes:
+        role = role_needed(route.endpoint) if isinstance(route, APIRoute) and route.include_in_schema else None
+        if role is not None and isinstance(route, APIRoute):
+            for method in route.methods or ():
+                operation = document["paths"][route.path][method.lower()]
+                operation["security"] = [{"apiKey": []}]
+                operation["x-engram-role"] = role.value
+
+
 def describe(app: FastAPI) -> dict[str, Any]:
     """The document of an app, computed once."""
     if app.openapi_schema is None:
@@ -39,5 +59,6 @@ def describe(app: FastAPI) -> dict[str, Any]:
         schemas = document["components"]["schemas"]
         schemas.update(schema.pop("$defs"))
         schemas[ProblemDocument.__name__] = schema
+        _say_who_may(app, document)
         app.openapi_schema = document
     return app.openapi_schema

@@ -14,11 +14,11 @@ import uvicorn
 from fastapi import FastAPI
 
 from engram.db.dsn import parse_dsn
-from engram.embeddings.base import EmbeddingModel
 from engram.logs import configure_logging
 from engram.server.app import create_app, lifespan
 from engram.server.garbage import settled_heap
-from engram.server.sockets import listen, url_of
+from engram.server.sockets import listen, refuse_open_door, url_of
+from engram.services import Services
 from engram.settings import Settings
 
 DRAIN_SECONDS = 10
@@ -41,6 +41,9 @@ def serve(settings: Settings) -> None:
     configure_logging(settings)
     sockets = listen(settings)
     try:
+        if settings.database_url is None and not (settings.data_dir / "postgres").exists():
+            # Where nothing was ever stored there is no key, and no need to begin.
+            refuse_open_door(sockets, settings)
         app = create_app(settings)
         server = _Server(_config(app), app, sockets)
         with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
@@ -88,6 +91,8 @@ class _Server(uvicorn.Server):
         with _on_signals(stop):
             try:
                 async with lifespan(self._app), settled_heap():
+                    if not self._app.state.services.authenticator.closed:
+                        refuse_open_door(self._listeners, self._app.state.settings)
                     await self.serve(self._listeners)
             except asyncio.CancelledError:
                 if not told:
@@ -97,7 +102,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         state = self._app.state
-        _announce(state.settings, state.services.embedder.model, self._listeners[0])
+        _announce(state.services, self._listeners[0])
 
     def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]
         # Ours are heard from before services open until they are closed, which uvicorn knows nothing of.
@@ -118,14 +123,21 @@ def _on_signals(stop: Callable[[], None]) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-def _announce(settings: Settings, embedder: EmbeddingModel, listener: socket.socket) -> None:
+def _announce(services: Services, listener: socket.socket) -> None:
+    settings, embedder = services.settings, services.embedder.model
     url = settings.database_url
     log.info(
         f"Engram serves at {url_of(listener)}",
         url=url_of(listener),
         database=str(parse_dsn(url.get_secret_value())) if url else f"embedded, in {settings.data_dir}",
         embedder=f"{embedder.provider} ({embedder.name}, {embedder.dimension} dimensions)",
-        access="no API keys: whoever reaches this address may do everything"
-        if settings.insecure_bind
-        else "no API keys: only this machine can connect",
+        access=_access(services),
     )
+
+
+def _access(services: Services) -> str:
+    if services.authenticator.closed:
+        return "with API keys"
+    if services.settings.insecure_bind:
+        return "no API keys: whoever reaches this address may do everything"
+    return "no API keys: only this machine can connect"

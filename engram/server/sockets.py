@@ -1,9 +1,10 @@
-"""Where the server listens: on this machine alone, unless told otherwise."""
+"""Where the server listens: on this machine alone, unless there are keys or it is told otherwise."""
 
 from __future__ import annotations
 
 import errno
 import socket
+from collections.abc import Iterable
 from ipaddress import ip_address
 
 from engram.problems import ConfigurationProblem
@@ -15,16 +16,10 @@ _BACKLOG = 2048
 def listen(settings: Settings) -> list[socket.socket]:
     """Sockets on every address of ``settings.host``, listening; a port of 0 is one that is free.
 
-    Raises ConfigurationProblem for an address that others can reach, unless ``insecure_bind``, and for one that
-    cannot be had.
+    Nothing is answered before ``refuse_open_door`` has let it. Raises ConfigurationProblem for an address that cannot
+    be had.
     """
     addresses = _addresses(settings)
-    if not settings.insecure_bind and not all(ip_address(address).is_loopback for _, address in addresses):
-        raise ConfigurationProblem(
-            f"Engram has no API keys yet, and refuses to listen on {settings.host or 'all addresses'}: whoever can "
-            "reach it could read and erase all memories. Use --host 127.0.0.1, or set ENGRAM_INSECURE_BIND=true "
-            "where the network around it can be trusted."
-        )
     opened: list[socket.socket] = []
     port = settings.port
     try:
@@ -36,6 +31,18 @@ def listen(settings: Settings) -> list[socket.socket]:
             listener.close()
         raise ConfigurationProblem(_refusal(settings.host, port, error)) from error
     return opened
+
+
+def refuse_open_door(listeners: Iterable[socket.socket], settings: Settings) -> None:
+    """For a server without keys: raises ConfigurationProblem where others than this machine can reach it, unless it is
+    told that they may."""
+    if settings.insecure_bind or all(ip_address(listener.getsockname()[0]).is_loopback for listener in listeners):
+        return
+    raise ConfigurationProblem(
+        f"There are no API keys, and Engram refuses to listen on {settings.host or 'all addresses'}: whoever can reach "
+        "it could read and erase all memories. Make a key first (engram keys create --role admin), use --host "
+        "127.0.0.1, or set ENGRAM_INSECURE_BIND=true where the network around it can be trusted."
+    )
 
 
 def url_of(listener: socket.socket) -> str:

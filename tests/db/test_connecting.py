@@ -17,6 +17,7 @@ import pytest
 from engram.db.database import Database, driver
 from engram.db.embedded import EmbeddedPostgres
 from engram.db.migrate import migrate
+from engram.db.roles import role_statements
 from engram.problems import ConfigurationProblem, Problem, UnavailableProblem
 from engram.settings import Settings
 from tests.db.servers import server_folder, write_as_owner
@@ -72,6 +73,7 @@ async def ann(guarded: Guarded) -> Guarded:
         literal = await connection.fetchval("SELECT quote_literal($1::text)", PASSWORD)
         await connection.execute(f"CREATE ROLE ann LOGIN PASSWORD {literal}")
         await connection.execute("ALTER DATABASE engram OWNER TO ann")
+        await connection.execute("".join(role_statements("ann")))
     await connection.close()
     return guarded
 

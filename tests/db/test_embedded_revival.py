@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from engram import services as composition
 from engram.agents.schemas import AgentCreate
+from engram.db import owner
 from engram.problems import UnavailableProblem
 from engram.services import open_services
 from engram.settings import Settings
@@ -19,7 +19,7 @@ from tests.db.servers import server_folder
 
 
 async def test_it_is_started_again_with_the_same_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(composition, "WATCH_SECONDS", 0.2)
+    monkeypatch.setattr(owner, "WATCH_SECONDS", 0.2)
     with server_folder() as folder:
         async with open_services(Settings(data_dir=Path(folder))) as services:
             agent, _ = await services.agents.create(DEFAULT_SCOPE, AgentCreate(name="before"))

@@ -9,12 +9,17 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
+from engram.agents.schemas import AgentCreate
 from engram.db.database import Database
 from engram.db.embedded import EmbeddedPostgres
 from engram.db.migrate import ADVISORY_LOCK, migrate, revision_status
 from engram.db.revisions import head_revision
+from engram.db.roles import role_statements
+from engram.memories.schemas import MemoryCreate
 from engram.problems import ConfigurationProblem, UnavailableProblem
+from engram.services import open_services
 from engram.settings import Settings
+from engram.tenants.scope import DEFAULT_SCOPE
 from tests.fixtures.databases import administrator
 
 
@@ -33,6 +38,12 @@ async def owner(postgres: EmbeddedPostgres, empty_database_url: str) -> AsyncIte
     await raw.execute(f"DROP OWNED BY {role}")
     await raw.execute(f"DROP ROLE {role}")
     await raw.close()
+
+
+def role_of(url: str) -> str:
+    role = urlsplit(url).username
+    assert role is not None
+    return role
 
 
 async def refusal(dsn: str, make_settings: Callable[..., Settings]) -> str:
@@ -71,13 +82,30 @@ async def test_without_the_right_to_create_the_extension_a_superusers_command_is
     assert urlsplit(owner).path[1:] in detail
 
 
-async def test_the_owner_of_a_database_that_has_the_extension_can_migrate_it(
-    owner: str, empty_database_url: str, make_settings: Callable[..., Settings]
+async def test_the_owner_of_a_database_that_has_the_extension_and_the_roles_can_migrate_it(
+    owner: str, template: str, empty_database_url: str, make_settings: Callable[..., Settings]
+) -> None:
+    """The template's migration has made the roles."""
+    raw = await asyncpg.connect(empty_database_url)
+    await raw.execute("CREATE EXTENSION vector")
+    await raw.execute(role_statements(role_of(owner))[-1])
+    await raw.close()
+    settings = make_settings(owner)
+    assert await migrate(owner, settings) == head_revision()
+    async with open_services(settings) as services:
+        agent, _ = await services.agents.create(DEFAULT_SCOPE, AgentCreate(name="clerk"))
+        await services.memories.create(DEFAULT_SCOPE, MemoryCreate(agent_id=agent.id, content="It works."))
+        assert (await services.agents.stats(DEFAULT_SCOPE, agent.id)).memories == 1
+        await services.agents.delete(DEFAULT_SCOPE, agent.id)
+
+
+async def test_an_owner_who_may_not_become_the_roles_is_told_what_an_administrator_runs(
+    owner: str, template: str, empty_database_url: str, make_settings: Callable[..., Settings]
 ) -> None:
     raw = await asyncpg.connect(empty_database_url)
     await raw.execute("CREATE EXTENSION vector")
     await raw.close()
-    assert await migrate(owner, make_settings(owner)) == head_revision()
+    assert "engram migrate --print-roles" in await refusal(owner, make_settings)
 
 
 async def test_without_the_right_to_create_tables_the_right_is_named(

@@ -10,6 +10,7 @@ import pytest
 
 from engram import AsyncEngram
 from engram.server import app as server
+from engram.server import background
 from engram.settings import Settings
 from tests.fixtures.servers import LOCAL
 
@@ -29,7 +30,7 @@ async def test_links_that_could_not_be_made_are_made_while_the_server_runs(
     await connection.execute("UPDATE pending_projections SET next_attempt_at = now()")
     await connection.close()
 
-    monkeypatch.setattr(server, "RETRY_SECONDS", 0.02)
+    monkeypatch.setattr(background, "RETRY_SECONDS", 0.02)
     app = server.create_app(settings)
     async with server.lifespan(app), asyncio.timeout(30):
         while await app.state.services.projector.pending():  # noqa: ASYNC110  # a retry sets no event

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from engram.problems import ConfigurationProblem
-from engram.server.sockets import listen, url_of
+from engram.server.sockets import listen, refuse_open_door, url_of
 from engram.settings import Settings
 
 
@@ -43,17 +43,20 @@ def test_this_machine_alone_may_always_be_served(host: str) -> None:
         pytest.skip("no IPv6 here")
     with listening(host=host) as sockets:
         assert sockets
+        refuse_open_door(sockets, Settings(host=host))
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
 def test_other_machines_may_not_be_let_in_by_mistake(host: str) -> None:
-    with pytest.raises(ConfigurationProblem, match="no API keys") as caught:
-        listen(Settings(host=host, port=0))
+    settings = Settings(host=host, port=0)
+    with listening(host=host) as sockets, pytest.raises(ConfigurationProblem, match="no API keys") as caught:
+        refuse_open_door(sockets, settings)
     assert "ENGRAM_INSECURE_BIND=true" in caught.value.detail
 
 
 def test_other_machines_are_let_in_on_request() -> None:
     with listening(host="0.0.0.0", insecure_bind=True) as (opened,):
+        refuse_open_door([opened], Settings(host="0.0.0.0", insecure_bind=True))
         assert opened.getsockname()[0] == "0.0.0.0"
 
 

@@ -16,6 +16,7 @@ from engram.embeddings.repository import EmbeddingModelRepository
 from engram.memories.pending import PendingRepository
 from engram.problems import ConfigurationProblem, Problem
 from engram.settings import Settings
+from engram.tenants.repository import PresentedKeys
 
 _SECONDS = 3.0
 _AVAILABLE = "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
@@ -28,6 +29,7 @@ class Contents:
     models: list[tuple[str, str, int]] = field(default_factory=list)
     has_memories: bool = False
     pending: int | None = None
+    has_keys: bool = False
 
 
 async def examine_database(url: str, settings: Settings) -> tuple[list[Finding], Contents]:
@@ -86,5 +88,6 @@ async def _revision(connection: AsyncConnection, contents: Contents) -> Finding:
     models = EmbeddingModelRepository(connection)
     contents.models = [(provider, name, dimension) for _, provider, name, dimension in await models.all()]
     contents.has_memories = await models.in_use()
+    contents.has_keys = await PresentedKeys(connection).any_exist()
     contents.pending = await PendingRepository(connection).count()
     return ok("Revision", f"{current}, the newest")

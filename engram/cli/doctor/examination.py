@@ -24,7 +24,7 @@ def examine(data_dir: Path | None) -> list[Finding]:
     if data_dir is not None:
         settings = settings.model_copy(update={"data_dir": data_dir})
     stored, contents = asyncio.run(_storage(settings))
-    report, served = examine_server(settings)
+    report, served = examine_server(settings, has_keys=contents.has_keys)
     pending = contents.pending if contents.pending is not None or report is None else report.pending_links
     return [*findings, *stored, *served, *_pending(pending)]
 
@@ -33,7 +33,7 @@ async def _storage(settings: Settings) -> tuple[list[Finding], Contents]:
     """The database and the embedder, and whether they belong together."""
     contents = Contents()
     if settings.database_url is not None:
-        url: str | None = settings.database_url.get_secret_value()
+        url: str | None = (settings.owner_database_url or settings.database_url).get_secret_value()
         findings: list[Finding] = []
     else:
         url, embedded = examine_embedded(settings.data_dir)

@@ -9,14 +9,14 @@ from engram.cli.doctor.findings import Finding, fail, ok, warn
 from engram.client import APIConnectionError, APIStatusError, Engram, EngramError
 from engram.health import HealthReport
 from engram.problems import Problem
-from engram.server.sockets import listen
+from engram.server.sockets import listen, refuse_open_door
 from engram.settings import Settings
 
 _SECONDS = 3.0
 _EVERYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104
 
 
-def examine_server(settings: Settings) -> tuple[HealthReport | None, list[Finding]]:
+def examine_server(settings: Settings, *, has_keys: bool) -> tuple[HealthReport | None, list[Finding]]:
     """What a running server says of itself; where none runs, whether its address is free.
 
     Asked is where the settings have it, and where clients look, if that is another place.
@@ -27,7 +27,7 @@ def examine_server(settings: Settings) -> tuple[HealthReport | None, list[Findin
     if wanted and wanted.rstrip("/") != local:
         findings.append(_asked(wanted)[1] or warn("Server", "None answers at ENGRAM_BASE_URL", "Start it, or unset it"))
     report, finding = _asked(local)
-    return report, [*findings, finding or _port(settings)]
+    return report, [*findings, finding or _port(settings, has_keys=has_keys)]
 
 
 def _asked(url: str) -> tuple[HealthReport | None, Finding | None]:
@@ -51,10 +51,15 @@ def _asked(url: str) -> tuple[HealthReport | None, Finding | None]:
     return report, ok("Server", f"answers at {where}")
 
 
-def _port(settings: Settings) -> Finding:
+def _port(settings: Settings, *, has_keys: bool) -> Finding:
     try:
-        for listener in listen(settings):
-            listener.close()
+        listeners = listen(settings)
+        try:
+            if not has_keys:
+                refuse_open_door(listeners, settings)
+        finally:
+            for listener in listeners:
+                listener.close()
     except Problem as problem:
         return fail("Server", problem.detail)
     return ok("Server", f"none yet; port {settings.port} on {settings.host} is free for engram serve")

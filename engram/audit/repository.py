@@ -1,0 +1,93 @@
+"""SQL of the audit log. Scope: every statement names the tenant, and the agent where a key is for one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from engram.db.database import driver
+from engram.db.parameters import Parameters
+from engram.tenants.scope import Scope
+
+_COLUMNS = "id, recorded_at, actor, key_id, key_prefix, action, agent_id, targets, details, request_id"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEvent:
+    tenant_id: UUID
+    id: UUID
+    recorded_at: datetime
+    actor: str
+    key_id: UUID | None
+    key_prefix: str | None
+    action: str
+    agent_id: UUID | None
+    targets: Sequence[UUID]
+    details: str
+    request_id: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """Which events are asked for; None is any."""
+
+    agent_id: UUID | None
+    action: str | None
+    since: datetime | None
+    until: datetime | None
+
+
+async def insert_event(connection: AsyncConnection, event: NewEvent) -> None:
+    await driver(connection).execute(
+        """
+        INSERT INTO audit_log (
+            tenant_id, id, recorded_at, actor, key_id, key_prefix, action, agent_id, targets, details, request_id
+        )
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb, $11)
+        """,
+        event.tenant_id,
+        event.id,
+        event.recorded_at,
+        event.actor,
+        event.key_id,
+        event.key_prefix,
+        event.action,
+        event.agent_id,
+        list(event.targets),
+        event.details,
+        event.request_id,
+    )
+
+
+class AuditRepository:
+    def __init__(self, connection: AsyncConnection, scope: Scope) -> None:
+        self._driver = driver(connection)
+        self._tenant_id = scope.tenant_id
+        self._only = scope.agent_id
+
+    async def page(self, listed: Listed, *, limit: int, after: UUID | None) -> list[dict[str, Any]]:
+        """Events, the latest first, after the one of that id."""
+        p = Parameters()
+        clauses = [f"tenant_id = {p(self._tenant_id, 'uuid')}"]
+        if self._only is not None:
+            clauses.append(f"agent_id = {p(self._only, 'uuid')}")
+        if listed.agent_id is not None:
+            clauses.append(f"agent_id = {p(listed.agent_id, 'uuid')}")
+        if listed.action is not None:
+            clauses.append(f"action = {p(listed.action, 'text')}")
+        if listed.since is not None:
+            clauses.append(f"recorded_at >= {p(listed.since, 'timestamptz')}")
+        if listed.until is not None:
+            clauses.append(f"recorded_at < {p(listed.until, 'timestamptz')}")
+        if after is not None:
+            clauses.append(f"id < {p(after, 'uuid')}")
+        rows = await self._driver.fetch(
+            f"SELECT {_COLUMNS} FROM audit_log WHERE {' AND '.join(clauses)} ORDER BY id DESC LIMIT {p(limit, 'int')}",
+            *p.values,
+        )
+        return [dict(row) for row in rows]

@@ -1,0 +1,53 @@
+"""Wire models of the audit log."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from engram.wire import Id, Instant, ResponseModel
+
+
+class Action(StrEnum):
+    """What may have been done."""
+
+    agent_create = "agent.create"
+    agent_update = "agent.update"
+    agent_delete = "agent.delete"
+    memory_create = "memory.create"
+    memory_delete = "memory.delete"
+    edge_create = "edge.create"
+    edge_delete = "edge.delete"
+    key_create = "key.create"
+    key_revoke = "key.revoke"
+    tenant_create = "tenant.create"
+
+
+class Actor(StrEnum):
+    key = "key"
+    anonymous = "anonymous"
+    """A request to a server without keys."""
+    operator = "operator"
+    """The command line, on the server's own database."""
+
+
+class AuditEvent(ResponseModel):
+    """One change. It never holds the text of a memory."""
+
+    id: Id
+    recorded_at: Instant
+    actor: Actor
+    key_id: Id | None
+    key_prefix: str | None
+    action: Action
+    agent_id: Id | None
+    targets: list[Id] = Field(description="What was changed: memories, both ends of an edge, a key.")
+    details: dict[str, Any] = Field(description="Counts, and the names of fields that changed.")
+    request_id: str | None
+
+
+class AuditPage(ResponseModel):
+    data: list[AuditEvent]
+    next_cursor: str | None = Field(description="Pass as `cursor` for the next page; null on the last.")

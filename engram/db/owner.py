@@ -1,0 +1,87 @@
+"""The database as its owner has it: who may change the schema, make indexes, and see every tenant.
+
+A server needs that at its start, and an operator's commands do. Nothing that a request asks for runs so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+import asyncpg
+import structlog
+
+from engram.db.database import Database, driver
+from engram.db.embedded import EmbeddedPostgres
+from engram.db.migrate import migrate
+from engram.db.roles import SERVER_ROLE
+from engram.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+WATCH_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Urls:
+    """Where the owner connects, and where a server does. They may be one: then each transaction gives up the owner's
+    rights as it begins."""
+
+    owner: str
+    server: str
+
+
+@asynccontextmanager
+async def reachable(settings: Settings) -> AsyncIterator[Urls]:
+    """The database that is configured; where none is, the embedded one, which runs for as long as this is open."""
+    if settings.database_url is not None:
+        server = settings.database_url.get_secret_value()
+        owner = settings.owner_database_url.get_secret_value() if settings.owner_database_url is not None else server
+        yield Urls(owner, server)
+        return
+    async with AsyncExitStack() as stack:
+        postgres = await asyncio.to_thread(EmbeddedPostgres.start, settings.data_dir)
+        stack.push_async_callback(asyncio.to_thread, postgres.stop)
+        watch = asyncio.create_task(_keep_alive(postgres))
+        stack.push_async_callback(asyncio.wait, [watch])
+        stack.callback(watch.cancel)
+        yield Urls(postgres.dsn, postgres.dsn_of(SERVER_ROLE))
+
+
+@asynccontextmanager
+async def opened_by_owner(urls: Urls, settings: Settings) -> AsyncIterator[Database]:
+    """A pool of the owner's, on a database that is at the newest revision. Raises what ``migrate`` raises."""
+    await migrate(urls.owner, settings)
+    database = await Database.connect(urls.owner, settings)
+    try:
+        if urls.owner != urls.server and settings.database_url is None:
+            await _let_server_log_in(database)
+        yield database
+    finally:
+        await database.close()
+
+
+async def _let_server_log_in(database: Database) -> None:
+    """In a Postgres of our own, whose socket is for this user alone, a server needs no password."""
+    async with database.transaction() as connection:
+        if await driver(connection).fetchval("SELECT rolcanlogin FROM pg_roles WHERE rolname = $1", SERVER_ROLE):
+            return
+    try:
+        async with database.transaction() as connection:
+            await driver(connection).execute(f"ALTER ROLE {SERVER_ROLE} LOGIN")
+    except asyncpg.InternalServerError:
+        # "tuple concurrently updated": another process does the same in this moment.
+        log.debug("the server's role is being changed by another process")
+
+
+async def _keep_alive(postgres: EmbeddedPostgres) -> None:
+    """Nobody else starts the embedded server again where it dies alone: it is killed for want of memory, say."""
+    while True:
+        await asyncio.sleep(WATCH_SECONDS)
+        try:
+            if await asyncio.to_thread(postgres.revive):
+                log.warning("the embedded Postgres had died and was started again")
+        except Exception as error:
+            log.warning("the embedded Postgres has died and does not start", error=str(error))

@@ -1,0 +1,74 @@
+"""Who may call a route: said in its signature, and settled before anything of the request is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar, cast, get_args, get_type_hints
+
+from fastapi import Depends
+from starlette.requests import Request
+
+from engram.problems import AuthenticationProblem
+from engram.services import Services
+from engram.tenants.roles import Role
+from engram.tenants.scope import Scope
+
+_PUBLIC = "__engram_public__"
+E = TypeVar("E", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    role: Role
+
+
+async def scope_of(request: Request) -> Scope:
+    """Whose data the request may see, as ``admit`` found."""
+    return cast(Scope, request.state.engram_scope)
+
+
+ViewerScope = Annotated[Scope, Depends(scope_of), Needs(Role.viewer)]
+WriterScope = Annotated[Scope, Depends(scope_of), Needs(Role.writer)]
+AdminScope = Annotated[Scope, Depends(scope_of), Needs(Role.admin)]
+
+
+def public(endpoint: E) -> E:
+    """Marks an endpoint that anybody may call: it shows nothing of any tenant."""
+    setattr(endpoint, _PUBLIC, True)
+    return endpoint
+
+
+def role_needed(endpoint: Callable[..., Any]) -> Role | None:
+    """The role that an endpoint's ``scope`` names; None for one that is public.
+
+    Raises TypeError for one that says neither: no route is open because nobody thought of it.
+    """
+    scope = get_type_hints(endpoint, include_extras=True).get("scope")
+    for mark in get_args(scope)[1:]:
+        if isinstance(mark, Needs):
+            return mark.role
+    if getattr(endpoint, _PUBLIC, False):
+        return None
+    raise TypeError(f"the route of {endpoint.__name__} names no role: take a scope, or mark it public")
+
+
+async def admit(request: Request, role: Role | None) -> None:
+    """Let a request pass to a route that needs ``role``, and keep its scope for it.
+
+    Raises AuthenticationProblem where the key opens nothing, and PermissionDeniedProblem where it opens less.
+    """
+    if role is None:
+        return
+    authenticator = cast(Services, request.app.state.services).authenticator
+    given = request.headers.getlist("authorization")
+    scope = await (authenticator.scope_of(_key(given)) if given else authenticator.anonymous())
+    scope.require(role)
+    request.state.engram_scope = scope
+
+
+def _key(given: list[str]) -> str:
+    scheme, _, key = given[0].partition(" ")
+    if len(given) > 1 or scheme.lower() != "bearer":
+        raise AuthenticationProblem("Send one API key, as 'Authorization: Bearer KEY'.")
+    return key.strip()

@@ -1,0 +1,27 @@
+"""What a server does beside requests, for as long as it serves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from engram.services import Services
+
+RETRY_SECONDS = 30.0
+"""How often is looked for links that could not be made."""
+
+
+@asynccontextmanager
+async def beside_requests(services: Services) -> AsyncIterator[None]:
+    """Each of these goes on after it failed, and is ended before the services close."""
+    tasks = [
+        asyncio.create_task(services.projector.retry_forever(pause=RETRY_SECONDS)),
+        asyncio.create_task(services.authenticator.note_forever()),
+    ]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
