@@ -18,6 +18,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.db.database import Database
 from engram.memories.pending import PendingRepository
+from engram.telemetry.counting import projection_failed
+from engram.telemetry.errors import described
 from engram.tenants.scope import Scope
 
 log = structlog.get_logger(__name__)
@@ -86,7 +88,7 @@ class Projector:
                 while await self.retry_due() >= RETRY_BATCH:
                     pass
             except Exception as error:
-                log.warning("projections.retry_failed", error=str(error))
+                log.warning("projections.retry_failed", error=described(error))
             await asyncio.sleep(pause)
 
     async def _attempt(self, projection: Projection, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]) -> bool:
@@ -101,8 +103,9 @@ class Projector:
                 projection=projection.name,
                 agent_id=str(agent_id),
                 memories=len(memory_ids),
-                error=repr(error),
+                error=described(error),
             )
+            projection_failed(projection.name)
             await self._note(projection.name, agent_id, memory_ids, error)
             return False
         return True
@@ -121,4 +124,4 @@ class Projector:
                 )
         except Exception as lost:
             # The note that the work is owed was committed with the memory: it is found all the same.
-            log.warning("projection.note_failed", projection=name, error=repr(lost))
+            log.warning("projection.note_failed", projection=name, error=described(lost))
