@@ -10,7 +10,7 @@ import structlog
 from sqlalchemy import Engine, event
 from sqlalchemy.engine import ExceptionContext
 
-from engram.db.copies import TimedCopies
+from engram.db.timing import TimedStatements
 from engram.telemetry.counting import statement_was_slow
 
 MAX_SQL_CHARS = 500
@@ -31,19 +31,15 @@ class SlowStatements:
     def watch(self, connection: asyncpg.Connection) -> None:
         """Watch what is run on the driver's connection itself."""
         if self._seconds:
-            connection.add_query_logger(self._on_query)
-            if isinstance(connection, TimedCopies):
-                connection.on_copy = self._on_statement
+            assert isinstance(connection, TimedStatements)
+            connection.on_statement = self._on_statement
 
     def watch_engine(self, engine: Engine) -> None:
-        """Watch what SQLAlchemy runs: it prepares its statements, which the driver's loggers do not hear of."""
+        """Watch what SQLAlchemy runs: it prepares its statements, which the connection does not time."""
         if self._seconds:
             event.listen(engine, "before_cursor_execute", _on_begin)
             event.listen(engine, "after_cursor_execute", self._on_end)
             event.listen(engine, "handle_error", self._on_error)
-
-    def _on_query(self, query: Any) -> None:
-        self._on_statement(query.query, query.elapsed, query.exception)
 
     def _on_end(self, connection: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool) -> None:
         self._on_statement(statement, time.monotonic() - context.engram_started, None)
