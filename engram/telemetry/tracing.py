@@ -6,6 +6,7 @@ an error, which may repeat what users stored.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -18,6 +19,9 @@ from engram.telemetry.names import StageName
 
 # W3C traceparent and tracestate. Not baggage, which holds whatever clients put there.
 _PROPAGATOR = TraceContextTextMapPropagator()
+
+
+CLOSE_SECONDS = 2.0
 
 
 class Tracing:
@@ -55,8 +59,11 @@ class Tracing:
                 raise
 
     def close(self) -> None:
-        """Send what was not sent yet. Blocks while it does."""
-        self._provider.shutdown()
+        """Send what was not sent yet, for ``CLOSE_SECONDS`` at most. Blocks while it does."""
+        # The SDK goes on trying a collector that is away; nobody who stops a server waits for that.
+        ending = threading.Thread(target=self._provider.shutdown, daemon=True)
+        ending.start()
+        ending.join(CLOSE_SECONDS)
 
 
 class RequestSpan:
