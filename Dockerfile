@@ -4,7 +4,7 @@ WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY alembic alembic
 COPY engram engram
-RUN python -m venv /opt/engram && /opt/engram/bin/pip install --no-cache-dir '.[server,openai]'
+RUN python -m venv /opt/engram && /opt/engram/bin/pip install --no-cache-dir '.[server,openai,otel]'
 
 FROM python:3.12-slim
 RUN useradd --system --create-home engram

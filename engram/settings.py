@@ -85,6 +85,12 @@ class Settings(BaseSettings):
     # Logs
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["console", "json"] = "console"
+    slow_statement_seconds: float = Field(
+        default=0.5, ge=0, allow_inf_nan=False, description="SQL that takes longer is logged; 0 logs none."
+    )
+
+    # Metrics
+    metrics_token: SecretStr | None = Field(default=None, description="Bearer token that a scrape must bring.")
 
     @field_validator(
         "database_url",
@@ -92,6 +98,7 @@ class Settings(BaseSettings):
         "embedding_model",
         "embedding_base_url",
         "embedding_api_key",
+        "metrics_token",
         mode="before",
     )
     @classmethod

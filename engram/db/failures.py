@@ -51,7 +51,7 @@ def as_unavailable(error: BaseException, *, connection_lost: bool = False) -> Un
 
     ``connection_lost`` says that the connection is closed, whatever the driver's error says.
     """
-    if isinstance(error, PoolTimeout):
+    if is_exhausted(error):
         return UnavailableProblem("All connections to the database are busy.", retry_after=1)
     state = sqlstate(error)
     if state in _BY_STATE:
@@ -59,6 +59,11 @@ def as_unavailable(error: BaseException, *, connection_lost: bool = False) -> Un
     if (state or "").startswith(_CONNECTION_CLASS) or (connection_lost and isinstance(error, _OF_DATABASE)):
         return UnavailableProblem(_AWAY, retry_after=1)
     return None
+
+
+def is_exhausted(error: BaseException) -> bool:
+    """Whether somebody waited for a connection of the pool in vain."""
+    return isinstance(error, PoolTimeout)
 
 
 def is_refused_connection(error: BaseException) -> bool:

@@ -39,6 +39,8 @@ from engram.memories.tuning import MemoryTuning
 from engram.memories.vectors import VectorIndex
 from engram.paging import decode_cursor, encode_cursor
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
+from engram.telemetry.counting import memories_written
+from engram.telemetry.stages import stage
 from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 
@@ -193,36 +195,44 @@ class MemoryService:
     ) -> Written:
         """Write what does not stand yet, all of it or nothing."""
         now = datetime.now(UTC)
-        async with self._database.snapshot(scope) as connection:
-            twins = await MemoryRepository(connection, scope).twins(agent_id, hashes)
+        with stage("write.look"):
+            async with self._database.snapshot(scope) as connection:
+                twins = await MemoryRepository(connection, scope).twins(agent_id, hashes)
         # Said twice in one batch: the first stands for all.
         first = {value: at for at, value in reversed(list(enumerate(hashes)))}
         missing = sorted(at for value, at in first.items() if not _stands(twins.get(value), items[at], now))
         ended = [twins[hashes[at]].id for at in missing if hashes[at] in twins]
-        embedded = await embed(
-            self._embedder,
-            [items[at] for at in missing],
-            [prefix.format(at) for at in missing],
-            passage_chars=self._tuning.passage_chars,
-        )
-        prepared = await asyncio.to_thread(
-            prepare,
-            [items[at] for at in missing],
-            [hashes[at] for at in missing],
-            embedded,
-            language,
-            now,
-            propose_names=self._propose_names,
-        )
-        postings = await asyncio.to_thread(Postings, prepared.terms)
+        with stage("write.embed"):
+            embedded = await embed(
+                self._embedder,
+                [items[at] for at in missing],
+                [prefix.format(at) for at in missing],
+                passage_chars=self._tuning.passage_chars,
+            )
+        with stage("write.prepare"):
+            prepared = await asyncio.to_thread(
+                prepare,
+                [items[at] for at in missing],
+                [hashes[at] for at in missing],
+                embedded,
+                language,
+                now,
+                propose_names=self._propose_names,
+            )
+            postings = await asyncio.to_thread(Postings, prepared.terms)
         inserted: set[UUID] = set()
         if prepared.rows:
-            async with self._database.transaction(scope) as connection:
-                inserted = await self._store(connection, scope, agent_id, prepared, postings, ended, now)
-                twins = await MemoryRepository(connection, scope).twins(agent_id, hashes)
-                if not all(_stands(twins.get(value), items[at], now) for value, at in first.items()):
-                    raise _TwinChanged
-        linked = not inserted or await self._projector.run(scope, agent_id, sorted(inserted))
+            with stage("write.store"):
+                async with self._database.transaction(scope) as connection:
+                    inserted = await self._store(connection, scope, agent_id, prepared, postings, ended, now)
+                    twins = await MemoryRepository(connection, scope).twins(agent_id, hashes)
+                    if not all(_stands(twins.get(value), items[at], now) for value, at in first.items()):
+                        raise _TwinChanged
+        memories_written(created=len(inserted), deduplicated=len(items) - len(inserted))
+        linked = True
+        if inserted:
+            with stage("write.link"):
+                linked = await self._projector.run(scope, agent_id, sorted(inserted))
         created = {at for at in first.values() if twins[hashes[at]].id in inserted}
         return Written([(twins[value].id, at not in created) for at, value in enumerate(hashes)], linked)
 

@@ -6,8 +6,10 @@ import asyncio
 import re
 import time
 from collections.abc import Collection
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 
 import structlog
 from starlette.requests import ClientDisconnect
@@ -16,22 +18,28 @@ from uuid_utils import uuid7
 
 from engram.http.problems import MisdirectedProblem, TooLargeProblem
 from engram.server.errors import problem_response, unexpected
+from engram.telemetry.watching import Telemetry, watching
+
+if TYPE_CHECKING:
+    from engram.telemetry.tracing import RequestSpan
 
 _REQUEST_ID = re.compile(r"[\w.:-]{1,128}", re.ASCII)
 _MARKS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
+_PROBES = ("/health/", "/metrics")
 _CLIENT_CLOSED_REQUEST = 499  # nginx's number, for the log: nobody is there to receive an answer
 
 log = structlog.get_logger(__name__)
 
 
 class RequestContext:
-    """Gives each request an id, a line in the log and an answer, even where the app fails.
+    """Gives each request an id, a line in the log, a place in the measurements and an answer, even where the app fails.
 
     A sane ``X-Request-ID`` of the client's is kept. The log has the path's template, never its query.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, telemetry: Telemetry) -> None:
         self._app = app
+        self._telemetry = telemetry
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -49,7 +57,13 @@ class RequestContext:
                 message["headers"] = [*message.get("headers", ()), *marks]
             await send(message)
 
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
+        in_progress = self._telemetry.instruments.requests_in_progress
+        in_progress.inc()
+        with (
+            watching(self._telemetry),
+            self._span(scope, request_id) as span,
+            structlog.contextvars.bound_contextvars(request_id=request_id, **(span.ids if span else {})),
+        ):
             try:
                 await self._app(scope, receive, send_marked)
                 # The loop sends when its turn is over: the client shall not wait for the line in the log.
@@ -62,7 +76,20 @@ class RequestContext:
                     raise  # the answer has begun: the server breaks the connection off
                 await unexpected(request_id)(scope, receive, send_marked)
             finally:
-                _log_access(scope, status, time.perf_counter() - started)
+                seconds, route = time.perf_counter() - started, _route(scope)
+                in_progress.dec()
+                self._telemetry.instruments.answered(scope["method"], route, status, seconds)
+                if span is not None:
+                    span.answered(route, status)
+                _log_access(scope["method"], route, status, seconds)
+
+    def _span(self, scope: Scope, request_id: str) -> AbstractContextManager[RequestSpan | None]:
+        tracing = self._telemetry.tracing
+        # Probes and scrapes come every few seconds, and nobody asks what became of one.
+        if tracing is None or scope["path"].startswith(_PROBES):
+            return nullcontext()
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        return tracing.request(scope["method"], headers, request_id)
 
 
 class KnownHosts:
@@ -162,7 +189,6 @@ def _route(scope: Scope) -> str:
     return path
 
 
-def _log_access(scope: Scope, status: int, seconds: float) -> None:
-    route = _route(scope)
-    write = log.debug if route.startswith("/health/") else log.info
-    write("request", method=scope["method"], route=route, status=status, ms=round(seconds * 1000, 1))
+def _log_access(method: str, route: str, status: int, seconds: float) -> None:
+    write = log.debug if route.startswith(_PROBES) else log.info
+    write("request", method=method, route=route, status=status, ms=round(seconds * 1000, 1))
