@@ -45,13 +45,16 @@ MAKE_ROLE = """
     END
     $$
 """
+# Whoever makes a role without being a superuser is its member at once, but may not become it before that is granted too
+# (from PostgreSQL 16 on; before, members always may).
 GRANT_ROLE = """
     DO $$
     BEGIN
         PERFORM pg_advisory_xact_lock({lock});
         IF NOT EXISTS (
-            SELECT FROM pg_auth_members
-            WHERE roleid = '{granted}'::regrole AND member = {member}
+            SELECT FROM pg_auth_members m
+            WHERE m.roleid = '{granted}'::regrole AND m.member = {member}
+                AND coalesce((to_jsonb(m) ->> 'set_option')::boolean, true)
         ) THEN
             EXECUTE format('GRANT {granted} TO %s', {member}::regrole);
         END IF;
