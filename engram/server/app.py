@@ -21,7 +21,9 @@ from engram.http.direct import DirectRoutes
 from engram.memories.projections import Projector
 from engram.server import health
 from engram.server.errors import HANDLERS, on_problem
-from engram.server.middleware import BodyLimit, KnownHosts, RequestContext
+from engram.server.middleware.bodies import BodyLimit
+from engram.server.middleware.context import RequestContext
+from engram.server.middleware.hosts import KnownHosts
 from engram.server.openapi import describe, operation_id
 from engram.services import Services, open_services
 from engram.settings import Settings
