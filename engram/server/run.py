@@ -18,6 +18,7 @@ from engram.embeddings.base import EmbeddingModel
 from engram.logs import configure_logging
 from engram.server.app import create_app, lifespan
 from engram.server.garbage import settled_heap
+from engram.server.protocol import BoundedHttp
 from engram.server.sockets import listen, url_of
 from engram.settings import Settings
 
@@ -53,6 +54,7 @@ def serve(settings: Settings) -> None:
 def _config(app: FastAPI) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=BoundedHttp,
         lifespan="off",  # entered by us: uvicorn would log a failure, and hide it
         ws="none",
         log_config=None,

@@ -1,4 +1,4 @@
-"""An id, a line in the log and an answer for every request."""
+"""An id and a line in the log for every request, and headers on every answer."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uuid_utils import uuid7
 
-from engram.server.errors import unexpected
 from engram.server.middleware.headers import header_values
+from engram.server.middleware.marks import marks_for
 
 _REQUEST_ID = re.compile(r"[\w.:-]{1,128}", re.ASCII)
-_MARKS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 _CLIENT_CLOSED_REQUEST = 499  # nginx's number, for the log: nobody is there to receive an answer
 
 log = structlog.get_logger(__name__)
 
 
 class RequestContext:
-    """Gives each request an id, a line in the log and an answer, even where the app fails.
+    """Gives each request an id and a line in the log, and marks each answer for browsers.
 
     A sane ``X-Request-ID`` of the client's is kept. The log has the path's template, never its query.
     """
@@ -35,7 +34,7 @@ class RequestContext:
             await self._app(scope, receive, send)
             return
         request_id = _request_id(scope)
-        marks = [(b"x-request-id", request_id.encode()), *_MARKS]
+        marks = [(b"x-request-id", request_id.encode()), *marks_for(scope["path"])]
         started = time.perf_counter()
         status = 0
 
@@ -53,11 +52,6 @@ class RequestContext:
                 await asyncio.sleep(0)
             except ClientDisconnect:
                 status = _CLIENT_CLOSED_REQUEST
-            except Exception:
-                log.exception("request failed", method=scope["method"], route=_route(scope))
-                if status:
-                    raise  # the answer has begun: the server breaks the connection off
-                await unexpected(request_id)(scope, receive, send_marked)
             finally:
                 _log_access(scope, status, time.perf_counter() - started)
 
@@ -67,12 +61,12 @@ def _request_id(scope: Scope) -> str:
     return given if _REQUEST_ID.fullmatch(given) else str(uuid7())
 
 
-def _route(scope: Scope) -> str:
+def route_of(scope: Scope) -> str:
     path: str = getattr(scope.get("route"), "path", "unknown")
     return path
 
 
 def _log_access(scope: Scope, status: int, seconds: float) -> None:
-    route = _route(scope)
+    route = route_of(scope)
     write = log.debug if route.startswith("/health/") else log.info
     write("request", method=scope["method"], route=route, status=status, ms=round(seconds * 1000, 1))
