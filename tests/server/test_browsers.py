@@ -73,7 +73,7 @@ class TestDocumentation:
         page = await plain.get("/docs")
         policy = dict(part.strip().split(" ", 1) for part in page.headers["content-security-policy"].split(";"))
         assert policy["default-src"] == "'none'"
-        assert policy["script-src"] == policy["connect-src"] == "'self'"
+        assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
         assert policy["frame-ancestors"] == "'none'"
         assert re.search(r"<script(?![^>]*\bsrc=)|\bon\w+=|<style", page.text) is None
 

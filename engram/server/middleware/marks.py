@@ -18,9 +18,9 @@ _EVERYWHERE: Marks = (
 
 API_MARKS: Marks = (*_EVERYWHERE, (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"))
 
-# Swagger UI draws with styles in its elements, and with pictures inside its style sheet.
+# The style sheet of Swagger UI has pictures in itself.
 _DOCS_POLICY = (
-    b"default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
