@@ -25,6 +25,8 @@ from pydantic import (
 MAX_CONTENT_CHARS = 2_000_000
 MAX_QUERY_CHARS = 10_000
 MAX_METADATA_DEPTH = 16
+MAX_METADATA_KEYS = 1_000
+MAX_METADATA_CHARS = 200_000
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
@@ -133,6 +135,26 @@ def storable_json(value: Any, depth: int = 0) -> Any:
     return value
 
 
+def _of_bounded_size(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Metadata come back with every memory of a page, and of a recall."""
+    keys = chars = 0
+    waiting: list[Any] = [metadata]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            keys += len(value)
+            chars += sum(map(len, value))
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+        chars += len(value) if isinstance(value, str) else 1
+    if keys > MAX_METADATA_KEYS:
+        raise ValueError(f"must not have more than {MAX_METADATA_KEYS} keys, those of inner objects included")
+    if chars > MAX_METADATA_CHARS:
+        raise ValueError(f"must not have more than {MAX_METADATA_CHARS} characters")
+    return metadata
+
+
 Id = Annotated[
     str,
     BeforeValidator(_canonical_uuid),
@@ -185,6 +207,9 @@ Instant = Annotated[
 """A moment in UTC. Input may be a datetime or ISO 8601 text; without an offset it is read as UTC."""
 
 Metadata = Annotated[dict[str, JsonValue], AfterValidator(storable_json)]
+
+NewMetadata = Annotated[Metadata, AfterValidator(_of_bounded_size)]
+"""Metadata to be stored. What is stored already may be larger."""
 
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 """A number in [0, 1]."""

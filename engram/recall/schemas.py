@@ -37,7 +37,7 @@ class RecallRequest(WireModel):
     hop_penalty: float = Field(default=0.05, ge=0, lt=1, allow_inf_nan=False)
     lexical: bool = Field(default=True, description="Whether words that query and memory share count.")
     relation_types: list[RelationType] | None = Field(
-        default=None, description="Walk only these; an empty list walks none."
+        default=None, max_length=len(RelationType), description="Walk only these; an empty list walks none."
     )
     as_of: Instant | None = Field(default=None, description="Only what held at this instant.")
     user_id: Label | None = None
