@@ -27,6 +27,8 @@ _FEW = 3
 _GROWTH = 1.10
 _GROWTH_MB = 16.0
 _SHORTEST_TREND_SECONDS = 60.0
+_SHORTEST_DRAIN_SECONDS = 500.0
+"""After the last disturbance of a run that is as long as this, links that were cut off by it have been made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ def _disturbances(sheet: Sheet, course: Course) -> None:
 def _resources(sheet: Sheet, course: Course) -> None:
     found, (before, after) = course.held, course.rest
     memory = trend(found)
-    flat = at_most(max(_GROWTH, 1 + _GROWTH_MB / memory.first))
+    flat = at_most(round(max(_GROWTH, 1 + _GROWTH_MB / memory.first), 2))
     long = course.plan.seconds >= _SHORTEST_TREND_SECONDS
     beside = ("after the warm-up", memory.first)
     sheet.add("memory of the server at the end", memory.last, "MB", beside=beside, target=flat if long else None)
@@ -148,7 +150,8 @@ def _resources(sheet: Sheet, course: Course) -> None:
         target=at_most(_FEW, of="difference"),
     )
     if course.owed_links is not None:
-        sheet.add("memories that wait for links at the end", course.owed_links, "")
+        drained = at_most(0, of="value") if course.plan.seconds >= _SHORTEST_DRAIN_SECONDS else None
+        sheet.add("memories that wait for links at the end", course.owed_links, "", target=drained)
 
 
 def _seconds(found: float | None) -> float:

@@ -39,6 +39,13 @@ def _tables(figures: list[Figure]) -> list[str]:
             if figure.baseline is not None:
                 value += f" ({figure.baseline_name}: {number(figure.baseline)})"
             met = {True: "met", False: "**not met**", None: ""}[figure.met]
-            lines.append(f"| {figure.name} | {value} | {figure.target or ''} | {met} |")
+            lines.append(f"| {figure.name} | {value} | {_wanted(figure)} | {met} |")
         lines.append("")
     return lines
+
+
+def _wanted(figure: Figure) -> str:
+    """In words: bounds are mostly of the value itself."""
+    of, sign, bound = (figure.target or "  ").split(" ", 2)
+    said = {"<=": "at most", ">=": "at least", "<": "below", "": ""}[sign]
+    return {"value": "", "": ""}.get(of, f"{of} ") + f"{said} {bound}".strip()

@@ -124,12 +124,16 @@ async def test_an_end_announced_inside_a_transaction_is_a_passing_failure(
     proxy: Proxy, database_url: str, make_settings: Callable[..., Settings], way: str
 ) -> None:
     database = await connect(proxy, database_url, make_settings)
-    with pytest.raises(UnavailableProblem):
+
+    async def work() -> None:
         async with database.transaction() as connection:
             await driver(connection).execute("CREATE TABLE numbers (n int)")
             await WAYS[way](driver(connection))  # is prepared once, and fails in another place after that
             await announce_end(proxy, driver(connection))
             await WAYS[way](driver(connection))
+
+    with pytest.raises(UnavailableProblem):
+        await work()
     await database.ping()
     await database.close()
 
