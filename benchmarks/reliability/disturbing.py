@@ -5,20 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from benchmarks.reliability.embedder import FAILING, Mood, Provider
-from benchmarks.reliability.plan import Cause, Planned
+from benchmarks.reliability.plan import Cause, Disturbance, Planned
 from benchmarks.reliability.postgres import Postgres
-
-
-@dataclass(frozen=True, slots=True)
-class Disturbance:
-    """What was done, and from when to when the dependency was away, on the monotonic clock."""
-
-    cause: Cause
-    began: float
-    ended: float
 
 
 async def disturb(

@@ -29,6 +29,15 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
+class Disturbance:
+    """What was done, and from when to when the dependency was away, on the monotonic clock."""
+
+    cause: Cause
+    began: float
+    ended: float
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A run. All times are in seconds; ``embedding_timeout`` is how long the server waits for the embedder."""
 

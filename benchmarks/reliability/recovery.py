@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.reliability.disturbing import Disturbance
-from benchmarks.reliability.plan import Cause
+from benchmarks.reliability.plan import Cause, Disturbance
 from benchmarks.reliability.samples import Sample
 
 ENOUGH = 0.95
@@ -48,8 +48,9 @@ def recovery(disturbance: Disturbance, samples: Sequence[Sample]) -> Recovery:
 def _steady(concerned: Sequence[Sample], since: float, ended: float) -> float | None:
     """Until the first success that is followed by enough of them for a while."""
     after = [one for one in concerned if one.ended >= since]
+    ends = [one.ended for one in after]
     for at, one in enumerate(after):
-        window = [other for other in after[at:] if other.ended < one.ended + _WINDOW_SECONDS]
+        window = after[at : bisect_left(ends, one.ended + _WINDOW_SECONDS)]
         if one.ok and sum(other.ok for other in window) >= ENOUGH * len(window):
             return max(0.0, one.ended - ended)
     return None
