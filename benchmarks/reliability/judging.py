@@ -24,7 +24,9 @@ AWAY_SECONDS = 60.0
 POOL_SIZE = 10
 _FEW = 3
 _GROWTH = 1.10
-_GROWTH_MB = 16.0
+_GROWTH_MB = 32.0
+"""What bounded caches take before they are full: of words, of terms, of vectors of questions, of statements."""
+
 _SHORTEST_TREND_SECONDS = 60.0
 _SHORTEST_DRAIN_SECONDS = 500.0
 """After the last disturbance of a run that is as long as this, links that were cut off by it have been made again."""
