@@ -104,7 +104,7 @@ def _instant(value: Any) -> datetime:
         moment = datetime(value.year, value.month, value.day)
     elif isinstance(value, str) and _ISO.fullmatch(text := value.strip()):
         try:
-            moment = datetime.fromisoformat(text.replace(",", "."))
+            moment = datetime.fromisoformat(text.upper().replace(",", "."))
         except ValueError as error:
             raise ValueError(f"is not a valid date: {error}") from None
     else:
@@ -113,6 +113,19 @@ def _instant(value: Any) -> datetime:
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except OverflowError:
         raise ValueError("is outside the years 1 to 9999 in UTC") from None
+
+
+def _number(value: Any) -> Any:
+    """True counts as 1 in Python, and a limit of true as one of 1."""
+    if isinstance(value, bool):
+        raise ValueError("must be a number, not true or false")
+    return value
+
+
+def _numbers(value: Any) -> Any:
+    if isinstance(value, list | tuple) and any(type(item) is bool for item in value):
+        raise ValueError("must hold numbers, not true or false")
+    return value
 
 
 def storable_json(value: Any, depth: int = 0) -> Any:
@@ -211,7 +224,14 @@ Metadata = Annotated[dict[str, JsonValue], AfterValidator(storable_json)]
 NewMetadata = Annotated[Metadata, AfterValidator(_of_bounded_size)]
 """Metadata to be stored. What is stored already may be larger."""
 
-Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Number = BeforeValidator(_number)
+"""Marks a field that takes a number, which a truth value is not."""
+
+Unit = Annotated[float, Number, Field(ge=0, le=1, allow_inf_nan=False)]
 """A number in [0, 1]."""
 
-Embedding = Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1, max_length=16000)]
+Embedding = Annotated[
+    list[Annotated[float, Field(allow_inf_nan=False)]],
+    Field(min_length=1, max_length=16000),
+    BeforeValidator(_numbers),
+]
