@@ -7,9 +7,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, JsonValue
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    JsonValue,
+    TypeAdapter,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
-from engram.wire import storable_json
+from engram.characters import STORABLE
+from engram.wire import Omissible, storable_json
 
 OPERATORS = ("eq", "ne", "gt", "gte", "lt", "lte", "in", "exists", "contains")
 _ORDERED = ("gt", "gte", "lt", "lte")
@@ -55,4 +66,30 @@ def _checked_filter(metadata: dict[str, Any]) -> dict[str, Any]:
     return metadata
 
 
-MetadataFilter = Annotated[dict[str, JsonValue], Field(max_length=MAX_CONDITIONS), AfterValidator(_checked_filter)]
+class MetadataConditions(BaseModel):
+    """What must hold of one field of the metadata: all of these."""
+
+    # For a JSON Schema alone: it is ``conditions`` that checks.
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"minProperties": 1})
+
+    eq: Omissible[JsonValue] = None
+    ne: Omissible[JsonValue] = None
+    gt: Omissible[float | str] = None
+    gte: Omissible[float | str] = None
+    lt: Omissible[float | str] = None
+    lte: Omissible[float | str] = None
+    in_: Omissible[list[JsonValue]] = Field(default=None, alias="in")
+    exists: Omissible[bool] = None
+    contains: str | float | bool | None = None
+
+
+class _Shown:
+    def __get_pydantic_json_schema__(self, _: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        bare = str | float | bool | None | list[JsonValue]
+        shown = handler(TypeAdapter(dict[str, bare | MetadataConditions]).core_schema)
+        return shown | {"maxProperties": MAX_CONDITIONS, "propertyNames": {"pattern": STORABLE}}
+
+
+MetadataFilter = Annotated[
+    dict[str, JsonValue], Field(max_length=MAX_CONDITIONS), AfterValidator(_checked_filter), _Shown()
+]
