@@ -180,7 +180,9 @@ Name = Annotated[
 ]
 """A name that a person would read: white space and line breaks collapse to one space."""
 
-Note = Annotated[str, StringConstraints(max_length=4000), AfterValidator(storable), shown_as(pattern=STORABLE)]
+Storable = Annotated[str, AfterValidator(storable), shown_as(pattern=STORABLE)]
+
+Note = Annotated[Storable, StringConstraints(max_length=4000)]
 
 Instant = Annotated[
     datetime,

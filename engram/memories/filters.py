@@ -10,17 +10,14 @@ from typing import Annotated, Any
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
-    GetJsonSchemaHandler,
     JsonValue,
-    TypeAdapter,
 )
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
 
 from engram.characters import STORABLE
-from engram.wire import Omissible, storable_json
+from engram.wire import Omissible, Storable, storable_json
 
 OPERATORS = ("eq", "ne", "gt", "gte", "lt", "lte", "in", "exists", "contains")
 _ORDERED = ("gt", "gte", "lt", "lte")
@@ -74,22 +71,24 @@ class MetadataConditions(BaseModel):
 
     eq: Omissible[JsonValue] = None
     ne: Omissible[JsonValue] = None
-    gt: Omissible[float | str] = None
-    gte: Omissible[float | str] = None
-    lt: Omissible[float | str] = None
-    lte: Omissible[float | str] = None
+    gt: Omissible[float | Storable] = None
+    gte: Omissible[float | Storable] = None
+    lt: Omissible[float | Storable] = None
+    lte: Omissible[float | Storable] = None
     in_: Omissible[list[JsonValue]] = Field(default=None, alias="in")
     exists: Omissible[bool] = None
-    contains: str | float | bool | None = None
+    contains: Storable | float | bool | None = None
 
 
-class _Shown:
-    def __get_pydantic_json_schema__(self, _: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        bare = str | float | bool | None | list[JsonValue]
-        shown = handler(TypeAdapter(dict[str, bare | MetadataConditions]).core_schema)
-        return shown | {"maxProperties": MAX_CONDITIONS, "propertyNames": {"pattern": STORABLE}}
-
+_Bare = Storable | float | bool | None | list[JsonValue]
+_Input = Annotated[
+    dict[str, _Bare | MetadataConditions],
+    Field(max_length=MAX_CONDITIONS, json_schema_extra={"propertyNames": {"pattern": STORABLE}}),
+]
 
 MetadataFilter = Annotated[
-    dict[str, JsonValue], Field(max_length=MAX_CONDITIONS), AfterValidator(_checked_filter), _Shown()
+    dict[str, JsonValue],
+    Field(max_length=MAX_CONDITIONS),
+    AfterValidator(_checked_filter),
+    BeforeValidator(lambda value: value, json_schema_input_type=_Input),
 ]

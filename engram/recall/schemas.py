@@ -23,12 +23,14 @@ from engram.wire import (
     WireModel,
 )
 
+_Labels = Annotated[list[Label], Field(max_length=64)]
+
 
 class TagFilter(WireModel):
     """``any``: at least one of these; ``all``: every one of these. An empty ``any`` matches nothing."""
 
-    any: list[Label] | None = Field(default=None, max_length=64)
-    all: list[Label] | None = Field(default=None, max_length=64)
+    any: _Labels | None = None
+    all: _Labels | None = None
 
 
 def _bare_list(value: Any) -> Any:
@@ -36,7 +38,7 @@ def _bare_list(value: Any) -> Any:
     return {"any": list(value)} if isinstance(value, list | tuple) else value
 
 
-Tags = Annotated[TagFilter, BeforeValidator(_bare_list)]
+Tags = Annotated[TagFilter, BeforeValidator(_bare_list, json_schema_input_type=TagFilter | _Labels)]
 
 
 class RecallRequest(WireModel):
