@@ -14,7 +14,7 @@ from schemathesis import Case, HookContext
 from schemathesis.hooks import unregister
 
 _LEFT_ALONE = "0"
-"""Ids that end so name nothing, and are left as they were drawn."""
+"""Ids that end so are left as they were drawn; most name nothing."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class World:
             existing = self._existing(case)
             for place in (case.path_parameters, case.query, case.body):
                 for name in existing.keys() & (place.keys() if isinstance(place, dict) else ()):
-                    if _may_be_replaced(place[name]):
+                    # What is drawn may have been seen in an answer. Nothing is deleted that others need.
+                    if _is_id(place[name]) and (case.method == "DELETE" or not place[name].endswith(_LEFT_ALONE)):
                         place[name] = existing[name]()
 
         schemathesis.hook(before_call)
@@ -84,8 +85,8 @@ def _posted(url: str, **body: Any) -> str:
     return id
 
 
-def _may_be_replaced(value: object) -> bool:
+def _is_id(value: object) -> bool:
     try:
-        return isinstance(value, str) and str(UUID(value)) == value and not value.endswith(_LEFT_ALONE)
+        return isinstance(value, str) and str(UUID(value)) == value.lower()
     except ValueError:
         return False
