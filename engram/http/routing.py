@@ -9,8 +9,11 @@ from urllib.parse import unquote_to_bytes
 
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
+from starlette._utils import get_route_path
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import Scope
 
 from engram.http.access import admit, role_needed
 from engram.http.body import read_body
@@ -28,6 +31,12 @@ class StrictRoute(APIRoute):
     FastAPI drops query parameters that it does not know, takes the last of one given twice, and reads JSON that is
     ambiguous, on the event loop. All of that is refused here, or done beside the loop.
     """
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """A fixed address, such as ``/v1/memories/batch``, is never taken for one with a parameter in its place."""
+        if self.param_convertors and get_route_path(scope) in scope["app"].state.methods:
+            return Match.NONE, {}
+        return super().matches(scope)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()

@@ -8,8 +8,11 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
+from engram.characters import STORABLE
 from engram.http.access import role_needed
 from engram.http.documents import ProblemDocument
+from engram.server.links import links_of
+from engram.text.terms import LANGUAGES
 
 TAGS = [
     {"name": "agents", "description": "An agent is one memory space; nothing crosses from one to another."},
@@ -59,6 +62,48 @@ def describe(app: FastAPI) -> dict[str, Any]:
         schemas = document["components"]["schemas"]
         schemas.update(schema.pop("$defs"))
         schemas[ProblemDocument.__name__] = schema
+        schemas["JsonValue"] = _JSON_VALUE
+        schemas["AgentCreate"]["properties"]["language"]["enum"] = list(LANGUAGES)
+        document["components"]["headers"] = _HEADERS
+        for operation in (found for methods in document["paths"].values() for found in methods.values()):
+            _complete(operation)
         _say_who_may(app, document)
         app.openapi_schema = document
     return app.openapi_schema
+
+
+def _complete(operation: dict[str, Any]) -> None:
+    """Adds to each answer its headers, and to the good ones where they lead."""
+    links = links_of(operation["operationId"])
+    for status, answer in operation["responses"].items():
+        names = ["X-Request-ID", "Retry-After"] if status == "503" else ["X-Request-ID"]
+        answer["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+        if status.startswith("2") and links:
+            answer["links"] = links
+
+
+_HEADERS = {
+    "X-Request-ID": {
+        "description": "Names the request, in the log too.",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9_.:-]{1,128}$"},
+    },
+    "Retry-After": {
+        "description": "Seconds, where it is known when to come back.",
+        "schema": {"type": "integer", "minimum": 0},
+    },
+}
+
+_ANY_JSON = {"$ref": "#/components/schemas/JsonValue"}
+_JSON_VALUE = {
+    "title": "JsonValue",
+    "description": "Anything that JSON knows. Texts hold no NUL, numbers at most 308 digits.",
+    "anyOf": [
+        {"type": "string", "pattern": STORABLE},
+        {"type": "number", "exclusiveMinimum": -1e308, "exclusiveMaximum": 1e308},
+        {"type": "boolean"},
+        {"type": "null"},
+        {"type": "array", "items": _ANY_JSON},
+        {"type": "object", "additionalProperties": _ANY_JSON, "propertyNames": {"pattern": STORABLE}},
+    ],
+}
