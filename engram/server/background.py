@@ -11,6 +11,9 @@ from engram.services import Services
 RETRY_SECONDS = 30.0
 """How often is looked for links that could not be made."""
 
+SWEEP_SECONDS = 300.0
+"""How often answers that were kept for their time are removed."""
+
 
 @asynccontextmanager
 async def beside_requests(services: Services) -> AsyncIterator[None]:
@@ -18,6 +21,7 @@ async def beside_requests(services: Services) -> AsyncIterator[None]:
     tasks = [
         asyncio.create_task(services.projector.retry_forever(pause=RETRY_SECONDS)),
         asyncio.create_task(services.authenticator.note_forever()),
+        asyncio.create_task(services.idempotency.sweep_forever(pause=SWEEP_SECONDS)),
     ]
     try:
         yield
