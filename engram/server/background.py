@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from engram.services import Services
+from engram.telemetry.watching import Telemetry, watching
 
 RETRY_SECONDS = 30.0
 """How often is looked for links that could not be made."""
@@ -16,13 +17,14 @@ SWEEP_SECONDS = 300.0
 
 
 @asynccontextmanager
-async def beside_requests(services: Services) -> AsyncIterator[None]:
+async def beside_requests(services: Services, telemetry: Telemetry) -> AsyncIterator[None]:
     """Each of these goes on after it failed, and is ended before the services close."""
-    tasks = [
-        asyncio.create_task(services.projector.retry_forever(pause=RETRY_SECONDS)),
-        asyncio.create_task(services.authenticator.note_forever()),
-        asyncio.create_task(services.idempotency.sweep_forever(pause=SWEEP_SECONDS)),
-    ]
+    with watching(telemetry):
+        tasks = [
+            asyncio.create_task(services.projector.retry_forever(pause=RETRY_SECONDS)),
+            asyncio.create_task(services.authenticator.note_forever()),
+            asyncio.create_task(services.idempotency.sweep_forever(pause=SWEEP_SECONDS)),
+        ]
     try:
         yield
     finally:

@@ -278,7 +278,7 @@ class TestFailures:
         self, http: httpx.AsyncClient, engram: AsyncEngram, agent: Agent, administrator: asyncpg.Connection
     ) -> None:
         before = await kept(administrator)
-        body = {"agent_id": agent.id, "content": "Alice sings. ", "metadata": {"noise": "x" * MAX_KEPT_BYTES}}
+        body = {"agent_id": agent.id, "content": "Alice sings." + "\n" * MAX_KEPT_BYTES}
         statuses = [(await http.post("/v1/memories", json=body, headers=KEY)).status_code for _ in range(2)]
         assert statuses == [201, 200]
         assert await kept(administrator) == before
