@@ -6,7 +6,8 @@ there once however often it is written. But such a repeat may be answered otherw
 what is already deleted is not found.
 
 Within one process, requests with one key wait for one another. Two processes may carry out the same one at the same
-moment; whichever keeps its answer first has answered for both.
+moment; whichever keeps its answer first has answered for both. Only of deletions that meet so closely that one is done
+and its answer is not kept yet, the other is told that there is nothing to delete.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from engram.agents.service import AgentService
 from engram.db.database import Database
 from engram.idempotency.repository import ExpiredAnswers, KeptAnswer, KeptAnswers
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
+from engram.telemetry.errors import described
 from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 
@@ -118,7 +120,7 @@ class IdempotencyService:
             other = await self._keep(scope, digest, KeptAnswer(fingerprint, answer.status, answer.body), answer.subject)
         except Exception as error:
             # The write stands, and its caller shall know.
-            log.warning("idempotency.not_kept", error=str(error))
+            log.warning("idempotency.not_kept", error=described(error))
             return answer
         if other is None or other.fingerprint != fingerprint:
             return answer
@@ -165,7 +167,7 @@ class IdempotencyService:
                 while await self.sweep() >= SWEEP_BATCH:
                     pass
             except Exception as error:
-                log.warning("idempotency.sweep_failed", error=str(error))
+                log.warning("idempotency.sweep_failed", error=described(error))
             await asyncio.sleep(pause)
 
 

@@ -149,6 +149,24 @@ class TestRepeating:
         assert sum(REPLAYED not in answer.headers for answer in answers) == 1
         assert await memories(engram, agent) == 1
 
+    async def test_who_waits_is_answered_whoever_else_gives_up(
+        self, http: httpx.AsyncClient, engram: AsyncEngram, agent: Agent, administrator: asyncpg.Connection
+    ) -> None:
+        write = Write("POST", "/v1/memories", {"agent_id": agent.id, "content": "Alice sings"})
+        async with administrator.transaction():
+            await administrator.execute("LOCK TABLE memories IN ACCESS EXCLUSIVE MODE")
+            first = asyncio.create_task(write.send(http, KEY))
+            await until_waiting(administrator, 1)
+            others = [asyncio.create_task(write.send(http, KEY)) for _ in range(5)]
+            for task in (others.pop(), first):
+                assert (await http.get("/health/live")).is_success
+                task.cancel()
+                await asyncio.wait([task])
+        answers = await asyncio.gather(*others)
+        assert all(same(answers[0], answer) for answer in answers)
+        assert [answers[0].status_code, sum(REPLAYED not in answer.headers for answer in answers)] == [201, 1]
+        assert await memories(engram, agent) == 1
+
     async def test_twenty_deletions_at_once_all_succeed(
         self, http: httpx.AsyncClient, engram: AsyncEngram, agent: Agent
     ) -> None:
