@@ -18,6 +18,7 @@ from starlette.types import Scope
 from engram.http.access import admit, role_needed
 from engram.http.body import read_body
 from engram.http.fields import MAX_ERRORS, shortened
+from engram.http.idempotency import answered_once, is_write
 from engram.http.problems import BadRequestProblem
 from engram.problems import FieldError, InvalidInputProblem
 
@@ -44,13 +45,17 @@ class StrictRoute(APIRoute):
         body: type[BaseModel] | None = hints.get("body")
         repeatable = _parameters(hints.get("query"))
         role = role_needed(self.endpoint)
+        writes = is_write(self, role)
 
         async def handle_strictly(request: Request) -> Response:
             await admit(request, role)
             check_query(request, repeatable)
-            if body is not None:
-                request = _ReadRequest(request, await read_body(request, body))
-            return await handle(request)
+            given = await read_body(request, body) if body is not None else None
+
+            async def carry_out() -> Response:
+                return await handle(_ReadRequest(request, given) if given is not None else request)
+
+            return await (answered_once(request, given, carry_out) if writes else carry_out())
 
         return handle_strictly
 

@@ -95,7 +95,7 @@ def create_app(
             "auto_configure": False,
         },
     )
-    app.openapi = partial(describe, app)  # type: ignore[method-assign]
+    app.openapi = partial(describe, app, _routes())  # type: ignore[method-assign]
     app.state.settings = settings
     app.state.services = services
     app.state.telemetry = telemetry

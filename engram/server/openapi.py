@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from fastapi import FastAPI
@@ -11,6 +12,7 @@ from fastapi.routing import APIRoute
 from engram.characters import STORABLE
 from engram.http.access import role_needed
 from engram.http.documents import ProblemDocument
+from engram.http.idempotency import KEY, MAX_KEY_CHARS, REPLAYED, is_write
 from engram.server.links import links_of
 from engram.text.terms import LANGUAGES
 
@@ -29,12 +31,26 @@ Errors are problem documents (RFC 9457) of type `application/problem+json`; `err
 Every answer carries an `X-Request-ID`. Lists page by `cursor`. Times are ISO 8601; one without an offset is UTC.
 """
 
+_KEY_PARAMETER = {
+    "name": KEY,
+    "in": "header",
+    "required": False,
+    "description": "A new random text for each write. Sent again within 24 hours, the same request under the same key "
+    "gets the same answer, and changes nothing; another request under it is refused.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_CHARS, "pattern": r"^[\x21-\x7E]+$"},
+    "example": "8e03978e-40d5-43e8-bc93-6894a57f9324",
+}
+_REPLAYED_HEADER = {
+    "description": f"Set where the answer was kept under the `{KEY}`, and is given again.",
+    "schema": {"type": "string", "enum": ["true"]},
+}
+
 
 def operation_id(route: APIRoute) -> str:
     return route.name
 
 
-def _say_who_may(app: FastAPI, document: dict[str, Any]) -> None:
+def _say_who_may(routes: Iterable[APIRoute], document: dict[str, Any]) -> None:
     """The key that each operation wants, and the least role of it."""
     document["components"]["securitySchemes"] = {
         "apiKey": {
@@ -43,17 +59,27 @@ def _say_who_may(app: FastAPI, document: dict[str, Any]) -> None:
             "description": "An API key, made with `engram keys create`. A server without any wants none.",
         }
     }
-    for route in app.routes:
-        role = role_needed(route.endpoint) if isinstance(route, APIRoute) and route.include_in_schema else None
-        if role is not None and isinstance(route, APIRoute):
+    for route in routes:
+        role = role_needed(route.endpoint)
+        if role is not None and route.include_in_schema:
             for method in route.methods or ():
                 operation = document["paths"][route.path][method.lower()]
                 operation["security"] = [{"apiKey": []}]
                 operation["x-engram-role"] = role.value
+                _say_what_may_be_repeated(route, operation)
 
 
-def describe(app: FastAPI) -> dict[str, Any]:
-    """The document of an app, computed once."""
+def _say_what_may_be_repeated(route: APIRoute, operation: dict[str, Any]) -> None:
+    """The header that makes a write repeatable, and the one that marks a repeated answer."""
+    if is_write(route, role_needed(route.endpoint)):
+        operation.setdefault("parameters", []).append(_KEY_PARAMETER)
+        for status, response in operation["responses"].items():
+            if status.startswith("2"):
+                response.setdefault("headers", {})[REPLAYED] = _REPLAYED_HEADER
+
+
+def describe(app: FastAPI, routes: Iterable[APIRoute]) -> dict[str, Any]:
+    """The document of an app with these routes, computed once. The app itself holds routers, and not their routes."""
     if app.openapi_schema is None:
         document = get_openapi(
             title=app.title, version=app.version, description=DESCRIPTION, tags=TAGS, routes=app.routes
@@ -67,7 +93,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
         document["components"]["headers"] = _HEADERS
         for operation in (found for methods in document["paths"].values() for found in methods.values()):
             _complete(operation)
-        _say_who_may(app, document)
+        _say_who_may(routes, document)
         app.openapi_schema = document
     return app.openapi_schema
 
