@@ -58,7 +58,7 @@ def create_app(settings: Settings | None = None, *, services: Services | None = 
         redirect_slashes=False,
         redoc_url=None,
     )
-    app.openapi = partial(describe, app)  # type: ignore[method-assign]
+    app.openapi = partial(describe, app, _routes())  # type: ignore[method-assign]
     app.state.settings = settings
     app.state.services = services
     app.state.methods = defaultdict(set)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from fastapi import FastAPI
@@ -31,7 +32,7 @@ def operation_id(route: APIRoute) -> str:
     return route.name
 
 
-def _say_who_may(app: FastAPI, document: dict[str, Any]) -> None:
+def _say_who_may(routes: Iterable[APIRoute], document: dict[str, Any]) -> None:
     """The key that each operation wants, and the least role of it."""
     document["components"]["securitySchemes"] = {
         "apiKey": {
@@ -40,17 +41,17 @@ def _say_who_may(app: FastAPI, document: dict[str, Any]) -> None:
             "description": "An API key, made with `engram keys create`. A server without any wants none.",
         }
     }
-    for route in app.routes:
-        role = role_needed(route.endpoint) if isinstance(route, APIRoute) and route.include_in_schema else None
-        if role is not None and isinstance(route, APIRoute):
+    for route in routes:
+        role = role_needed(route.endpoint) if route.include_in_schema else None
+        if role is not None:
             for method in route.methods or ():
                 operation = document["paths"][route.path][method.lower()]
                 operation["security"] = [{"apiKey": []}]
                 operation["x-engram-role"] = role.value
 
 
-def describe(app: FastAPI) -> dict[str, Any]:
-    """The document of an app, computed once."""
+def describe(app: FastAPI, routes: Iterable[APIRoute]) -> dict[str, Any]:
+    """The document of an app, computed once. ``routes`` are all that it has of ours, by the routers they are in."""
     if app.openapi_schema is None:
         document = get_openapi(
             title=app.title, version=app.version, description=DESCRIPTION, tags=TAGS, routes=app.routes
@@ -59,6 +60,6 @@ def describe(app: FastAPI) -> dict[str, Any]:
         schemas = document["components"]["schemas"]
         schemas.update(schema.pop("$defs"))
         schemas[ProblemDocument.__name__] = schema
-        _say_who_may(app, document)
+        _say_who_may(routes, document)
         app.openapi_schema = document
     return app.openapi_schema
