@@ -9,6 +9,7 @@ import structlog
 from structlog.typing import Processor
 
 from engram.settings import Settings
+from engram.telemetry.errors import traceback_of
 
 _CHATTY = ("uvicorn", "alembic", "httpx", "httpcore", "openai", "asyncio", "sqlalchemy")
 
@@ -43,11 +44,14 @@ def configure_logging(settings: Settings) -> None:
 
 
 def _rendering(settings: Settings) -> list[Processor]:
-    # Tracebacks in plain text: the richer kinds print local variables, which hold what users stored.
+    # Tracebacks of our own: the richer kinds print local variables, and the plain ones messages of the database, which
+    # hold what users stored.
+    exceptions = structlog.processors.ExceptionRenderer(lambda found: traceback_of(found[1]))
     if settings.log_format == "json":
-        return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+        return [exceptions, structlog.processors.JSONRenderer()]
     return [
+        exceptions,
         structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback, pad_event_to=0
-        )
+        ),
     ]

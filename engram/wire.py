@@ -25,6 +25,8 @@ from pydantic import (
 MAX_CONTENT_CHARS = 2_000_000
 MAX_QUERY_CHARS = 10_000
 MAX_METADATA_DEPTH = 16
+MAX_METADATA_KEYS = 1_000
+MAX_METADATA_CHARS = 200_000
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
@@ -102,7 +104,7 @@ def _instant(value: Any) -> datetime:
         moment = datetime(value.year, value.month, value.day)
     elif isinstance(value, str) and _ISO.fullmatch(text := value.strip()):
         try:
-            moment = datetime.fromisoformat(text.replace(",", "."))
+            moment = datetime.fromisoformat(text.upper().replace(",", "."))
         except ValueError as error:
             raise ValueError(f"is not a valid date: {error}") from None
     else:
@@ -111,6 +113,19 @@ def _instant(value: Any) -> datetime:
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except OverflowError:
         raise ValueError("is outside the years 1 to 9999 in UTC") from None
+
+
+def _number(value: Any) -> Any:
+    """True counts as 1 in Python, and a limit of true as one of 1."""
+    if isinstance(value, bool):
+        raise ValueError("must be a number, not true or false")
+    return value
+
+
+def _numbers(value: Any) -> Any:
+    if isinstance(value, list | tuple) and any(type(item) is bool for item in value):
+        raise ValueError("must hold numbers, not true or false")
+    return value
 
 
 def storable_json(value: Any, depth: int = 0) -> Any:
@@ -131,6 +146,26 @@ def storable_json(value: Any, depth: int = 0) -> Any:
         for item in value:
             storable_json(item, depth + 1)
     return value
+
+
+def _of_bounded_size(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Metadata come back with every memory of a page, and of a recall."""
+    keys = chars = 0
+    waiting: list[Any] = [metadata]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            keys += len(value)
+            chars += sum(map(len, value))
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+        chars += len(value) if isinstance(value, str) else 1
+    if keys > MAX_METADATA_KEYS:
+        raise ValueError(f"must not have more than {MAX_METADATA_KEYS} keys, those of inner objects included")
+    if chars > MAX_METADATA_CHARS:
+        raise ValueError(f"must not have more than {MAX_METADATA_CHARS} characters")
+    return metadata
 
 
 Id = Annotated[
@@ -186,7 +221,17 @@ Instant = Annotated[
 
 Metadata = Annotated[dict[str, JsonValue], AfterValidator(storable_json)]
 
-Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+NewMetadata = Annotated[Metadata, AfterValidator(_of_bounded_size)]
+"""Metadata to be stored. What is stored already may be larger."""
+
+Number = BeforeValidator(_number)
+"""Marks a field that takes a number, which a truth value is not."""
+
+Unit = Annotated[float, Number, Field(ge=0, le=1, allow_inf_nan=False)]
 """A number in [0, 1]."""
 
-Embedding = Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1, max_length=16000)]
+Embedding = Annotated[
+    list[Annotated[float, Field(allow_inf_nan=False)]],
+    Field(min_length=1, max_length=16000),
+    BeforeValidator(_numbers),
+]

@@ -239,6 +239,18 @@ FUNCTIONS = {
         END
         $$
     """,
+    "engram_owed_projections()": """
+        CREATE FUNCTION engram_owed_projections()
+        RETURNS TABLE (projection text, pending bigint, failed bigint, oldest_seconds double precision)
+        LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$
+        BEGIN
+            RETURN QUERY
+            SELECT p.projection, count(*), count(*) FILTER (WHERE p.attempts > 0),
+                greatest(extract(epoch FROM now() - min(p.recorded_at)), 0)::float8
+            FROM pending_projections p GROUP BY p.projection ORDER BY p.projection;
+        END
+        $$
+    """,
     "engram_forget_answers(timestamptz, integer)": """
         CREATE FUNCTION engram_forget_answers(due_at timestamptz, most integer) RETURNS bigint
         LANGUAGE plpgsql SECURITY DEFINER AS $$

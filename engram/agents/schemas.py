@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from engram.wire import Id, Instant, Metadata, Name, ResponseModel, WireModel
+from engram.wire import Id, Instant, Metadata, Name, NewMetadata, ResponseModel, WireModel
 
 
 class AgentCreate(WireModel):
     name: Name = Field(description="Unique in the tenant. An agent of that name is returned if there is one.")
-    metadata: Metadata = Field(default_factory=dict)
+    metadata: NewMetadata = Field(default_factory=dict)
     language: str = Field(
         default="english",
         max_length=32,
@@ -21,7 +21,7 @@ class AgentUpdate(WireModel):
     """Only what is named changes."""
 
     name: Name | None = None
-    metadata: Metadata | None = None
+    metadata: NewMetadata | None = None
 
 
 class Agent(ResponseModel):

@@ -9,6 +9,7 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_delay, w
 
 from engram.db.dsn import Dsn
 from engram.db.failures import as_unavailable, is_refused_connection, sqlstate
+from engram.db.timing import TimedStatements
 from engram.db.vectors import register_vectors
 from engram.problems import ConfigurationProblem, UnavailableProblem
 
@@ -21,7 +22,7 @@ _HINTS = {
 _CLOSE_SECONDS = 2.0
 
 
-class BoundedConnection(asyncpg.Connection):
+class BoundedConnection(TimedStatements):
     """A connection that does not wait for ever for the other side's goodbye."""
 
     async def close(self, *, timeout: float | None = None) -> None:  # noqa: ASYNC109 (asyncpg's signature)

@@ -13,12 +13,16 @@ import pydantic_core
 from sqlalchemy import event
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import QueuePool
 
 from engram.db.connection import open_connection, patiently
 from engram.db.dsn import Dsn, parse_dsn
-from engram.db.failures import as_unavailable
+from engram.db.failures import as_unavailable, is_exhausted
+from engram.db.pool import PoolStatus
+from engram.db.slow_statements import SlowStatements
 from engram.problems import UnavailableProblem
 from engram.settings import Settings
+from engram.telemetry.stages import stage
 
 T = TypeVar("T")
 
@@ -54,6 +58,8 @@ class Database:
         self._dsn = dsn
         self._distrusted_before = 0.0
         self._endings: set[asyncio.Task[None]] = set()
+        self._waiting = 0
+        self._timeouts = 0
         event.listen(engine.sync_engine, "connect", _remember_opening)
         event.listen(engine.sync_engine, "checkout", self._refuse_stale)
 
@@ -64,13 +70,16 @@ class Database:
         Raises ``UnavailableProblem`` when it does not, ``ConfigurationProblem`` when it refuses us.
         """
         target = parse_dsn(dsn)
+        slow = SlowStatements(settings.slow_statement_seconds)
 
         async def open_one() -> asyncpg.Connection:
-            return await open_connection(
+            connection = await open_connection(
                 target,
                 connect_timeout=settings.connect_timeout,
                 statement_timeout=settings.statement_timeout,
             )
+            slow.watch(connection)
+            return connection
 
         engine = create_async_engine(
             "postgresql+asyncpg://",
@@ -87,6 +96,7 @@ class Database:
             hide_parameters=True,
             json_deserializer=pydantic_core.from_json,
         )
+        slow.watch_engine(engine.sync_engine)
         database = cls(engine, target)
         try:
             await patiently(settings.connect_timeout)(database._greet)
@@ -142,6 +152,18 @@ class Database:
         except TimeoutError as error:
             raise UnavailableProblem("The database does not answer.", retry_after=1) from error
 
+    def pool_status(self) -> PoolStatus:
+        """How busy the pool is right now."""
+        pool = self._engine.pool
+        assert isinstance(pool, QueuePool)
+        return PoolStatus(
+            limit=pool.size(),
+            in_use=pool.checkedout(),
+            idle=pool.checkedin(),
+            waiting=self._waiting,
+            timeouts=self._timeouts,
+        )
+
     async def close(self) -> None:
         """Wait for transactions that are ending, and close the connections. Closing twice is fine."""
         await asyncio.gather(*self._endings, return_exceptions=True)
@@ -157,7 +179,7 @@ class Database:
         try:
             yield connection
         except BaseException as error:
-            lost = _is_lost(connection)
+            lost = _lost_by(connection, error)
             await self._finish(self._roll_back(connection))
             _raise(error, connection_lost=lost)
         else:
@@ -170,7 +192,7 @@ class Database:
             try:
                 await driver(connection).execute(begin)
             except BaseException as error:
-                lost = _is_lost(connection)
+                lost = _lost_by(connection, error)
                 await self._finish(self._discard(connection))
                 if last_try or not (lost and isinstance(error, Exception)):
                     _raise(error, connection_lost=lost)
@@ -179,10 +201,15 @@ class Database:
         raise AssertionError
 
     async def _take(self) -> AsyncConnection:
+        self._waiting += 1
         try:
-            return await self._engine.connect()
+            with stage("database.connection"):
+                return await self._engine.connect()
         except Exception as error:
+            self._timeouts += is_exhausted(error)
             _raise(error)
+        finally:
+            self._waiting -= 1
 
     async def _finish(self, ending: Coroutine[Any, Any, None]) -> None:
         """See an ending through even if the task is cancelled meanwhile: no connection may leak or hang."""
@@ -195,7 +222,7 @@ class Database:
         try:
             status = await driver(connection).execute("COMMIT")
         except Exception as error:
-            if not _is_lost(connection):
+            if not _lost_by(connection, error):
                 await connection.close()
                 raise
             await self._discard(connection)
@@ -243,6 +270,15 @@ def _remember_opening(dbapi_connection: Any, record: Any) -> None:
 
 def _is_lost(connection: AsyncConnection) -> bool:
     return connection.invalidated or driver(connection).is_closed()
+
+
+def _lost_by(connection: AsyncConnection, error: BaseException) -> bool:
+    """Whether the connection is lost, as far as the error tells."""
+    if isinstance(error, asyncpg.InternalClientError) and not connection.invalidated:
+        # The server said between two statements that it ends, and hangs up in a moment. Till then the driver takes
+        # the connection for open, and can do nothing with it.
+        driver(connection).terminate()
+    return _is_lost(connection)
 
 
 def _raise(error: BaseException, *, connection_lost: bool = False) -> NoReturn:

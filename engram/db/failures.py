@@ -26,6 +26,7 @@ _BY_STATE = {
     "57P02": _AWAY,  # another process of the server crashed
     "57P03": _AWAY,  # starting or stopping
     "57P05": _AWAY,  # this connection was idle for too long
+    "25006": "The database takes no changes right now: it is read-only.",  # a standby, after a failover
     "25P03": _AWAY,  # this transaction was idle for too long
 }
 _CONNECTION_CLASS = "08"
@@ -51,7 +52,7 @@ def as_unavailable(error: BaseException, *, connection_lost: bool = False) -> Un
 
     ``connection_lost`` says that the connection is closed, whatever the driver's error says.
     """
-    if isinstance(error, PoolTimeout):
+    if is_exhausted(error):
         return UnavailableProblem("All connections to the database are busy.", retry_after=1)
     state = sqlstate(error)
     if state in _BY_STATE:
@@ -59,6 +60,11 @@ def as_unavailable(error: BaseException, *, connection_lost: bool = False) -> Un
     if (state or "").startswith(_CONNECTION_CLASS) or (connection_lost and isinstance(error, _OF_DATABASE)):
         return UnavailableProblem(_AWAY, retry_after=1)
     return None
+
+
+def is_exhausted(error: BaseException) -> bool:
+    """Whether somebody waited for a connection of the pool in vain."""
+    return isinstance(error, PoolTimeout)
 
 
 def is_refused_connection(error: BaseException) -> bool:

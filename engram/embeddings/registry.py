@@ -8,6 +8,7 @@ from importlib import import_module
 
 from engram.embeddings.base import Embedder
 from engram.embeddings.cache import CachedQueries
+from engram.embeddings.timed import TimedEmbedder
 from engram.problems import ConfigurationProblem
 from engram.settings import Settings
 
@@ -45,4 +46,4 @@ async def open_embedder(settings: Settings) -> Embedder:
             f"Install it: pip install 'engram[{provider.extra}]'"
         ) from error
     embedder: Embedder = await module.open_embedder(settings)
-    return CachedQueries(embedder)
+    return CachedQueries(TimedEmbedder(embedder))

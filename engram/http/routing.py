@@ -18,6 +18,9 @@ from engram.http.fields import MAX_ERRORS, shortened
 from engram.http.problems import BadRequestProblem
 from engram.problems import FieldError, InvalidInputProblem
 
+MAX_QUERY_BYTES = 32 * 1024
+"""Of a query string: room for a cursor, and for dozens of tags."""
+
 
 class StrictRoute(APIRoute):
     """A route whose endpoint takes its query parameters as a model named ``query``, its body as one named ``body``.
@@ -71,6 +74,8 @@ def check_query(request: Request, repeatable: dict[str, bool]) -> None:
     raw: bytes = request.scope["query_string"]
     if not raw:
         return
+    if len(raw) > MAX_QUERY_BYTES:
+        raise InvalidInputProblem.of("query string", f"must not have more than {MAX_QUERY_BYTES} bytes")
     try:
         unquote_to_bytes(raw).decode("utf-8")
     except UnicodeDecodeError:

@@ -14,6 +14,7 @@ from engram.wire import storable_json
 OPERATORS = ("eq", "ne", "gt", "gte", "lt", "lte", "in", "exists", "contains")
 _ORDERED = ("gt", "gte", "lt", "lte")
 MAX_CONDITIONS = 32
+MAX_CHOICES = 1_000
 
 
 def conditions(metadata: dict[str, Any]) -> list[tuple[str, str, Any]]:
@@ -40,6 +41,8 @@ def _checked(field: str, operator: str, operand: Any) -> Any:
         raise ValueError(f"{field}: unknown operator {operator!r}; one of {', '.join(OPERATORS)}")
     if operator == "in" and not isinstance(operand, list):
         raise ValueError(f"{field}: 'in' takes a list")
+    if operator == "in" and len(operand) > MAX_CHOICES:
+        raise ValueError(f"{field}: 'in' takes at most {MAX_CHOICES} values")
     if operator == "exists" and not isinstance(operand, bool):
         raise ValueError(f"{field}: 'exists' takes true or false")
     if operator in _ORDERED and (isinstance(operand, bool) or not isinstance(operand, str | int | float)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -13,6 +14,17 @@ from engram.tenants.scope import Scope
 
 Due = dict[str, dict[tuple[UUID, UUID], list[UUID]]]
 """Memory ids by projection, and by tenant and agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """What is owed to memories of all tenants by one projection: how much, how much of it failed before, and for how
+    many seconds the oldest has waited."""
+
+    projection: str
+    pending: int
+    failed: int
+    oldest_seconds: float
 
 
 class PendingRepository:
@@ -96,3 +108,8 @@ class PendingRepository:
         """Memories to which something is owed, over all tenants: a number for the operator."""
         count: int = await self._driver.fetchval("SELECT engram_count_pending()")
         return count
+
+    async def owed(self) -> list[Owed]:
+        """By projection, those alone to which memories wait; over all tenants: numbers for the operator."""
+        rows = await self._driver.fetch("SELECT * FROM engram_owed_projections()")
+        return [Owed(**row) for row in rows]

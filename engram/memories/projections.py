@@ -17,7 +17,9 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.db.database import Database
-from engram.memories.pending import PendingRepository
+from engram.memories.pending import Owed, PendingRepository
+from engram.telemetry.counting import projection_failed
+from engram.telemetry.errors import described
 from engram.tenants.database import TenantDatabase
 from engram.tenants.roles import Role
 from engram.tenants.scope import Scope
@@ -66,6 +68,10 @@ class Projector:
         """How many memories wait for something, over all tenants: a number for the operator."""
         return await self._database.ask(lambda connection: PendingRepository(connection).count())
 
+    async def owed(self) -> Sequence[Owed]:
+        """What is owed to memories, by projection, over all tenants."""
+        return await self._database.ask(lambda connection: PendingRepository(connection).owed())
+
     async def retry_due(self) -> int:
         """Try again what is due, oldest first, a bounded number; how many memories were tried."""
         now = datetime.now(UTC)
@@ -94,7 +100,7 @@ class Projector:
                 while await self.retry_due() >= RETRY_BATCH:
                     pass
             except Exception as error:
-                log.warning("projections.retry_failed", error=str(error))
+                log.warning("projections.retry_failed", error=described(error))
             await asyncio.sleep(pause)
 
     async def _attempt(self, projection: Projection, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]) -> bool:
@@ -109,8 +115,9 @@ class Projector:
                 projection=projection.name,
                 agent_id=str(agent_id),
                 memories=len(memory_ids),
-                error=repr(error),
+                error=described(error),
             )
+            projection_failed(projection.name)
             await self._note(scope, projection.name, agent_id, memory_ids, error)
             return False
         return True
@@ -131,4 +138,4 @@ class Projector:
                 )
         except Exception as lost:
             # The note that the work is owed was committed with the memory: it is found all the same.
-            log.warning("projection.note_failed", projection=name, error=repr(lost))
+            log.warning("projection.note_failed", projection=name, error=described(lost))

@@ -109,8 +109,8 @@ async def list_memories(
 
 
 @router.get("/{memory_id}", summary="Get a memory", responses=problems(404))
-async def get_memory(memory_id: Id, services: ServicesDep, scope: ViewerScope) -> MemoryDetail:
-    return await services.memories.get(scope, memory_id)
+async def get_memory(memory_id: Id, request: Request, services: ServicesDep, scope: ViewerScope) -> MemoryDetail:
+    return await unless_disconnected(request, services.memories.get(scope, memory_id))
 
 
 @router.delete("/{memory_id}", summary="Delete a memory", responses=problems(404))

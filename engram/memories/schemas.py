@@ -15,6 +15,7 @@ from engram.wire import (
     Label,
     Metadata,
     Name,
+    NewMetadata,
     ResponseModel,
     Unit,
     WireModel,
@@ -69,7 +70,7 @@ class MemoryItem(WireModel):
     user_id: Label | None = None
     session_id: Label | None = None
     tags: Tags = Field(default_factory=list)
-    metadata: Metadata = Field(default_factory=dict)
+    metadata: NewMetadata = Field(default_factory=dict)
     source: Label | None = None
     confidence: Unit = 1.0
     valid_from: Instant | None = Field(default=None, description="When it began to hold; default: now.")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+import asyncpg
 from pydantic import TypeAdapter
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -21,6 +22,7 @@ from engram.memories.pending import PendingRepository
 from engram.memories.postings import Postings
 from engram.memories.preparation import Prepared, hashes_of, prepare
 from engram.memories.projections import Projector
+from engram.memories.registration import model_replaced
 from engram.memories.repository import MemoryRepository
 from engram.memories.rows import Listing, Twin
 from engram.memories.schemas import (
@@ -39,6 +41,8 @@ from engram.memories.tuning import MemoryTuning
 from engram.memories.vectors import VectorIndex
 from engram.paging import decode_cursor, encode_cursor
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
+from engram.telemetry.counting import memories_written
+from engram.telemetry.stages import stage
 from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 
@@ -48,6 +52,9 @@ PROJECTION_GRACE = timedelta(minutes=1)
 """How long the request that wrote a memory has to make its links before the retry takes over."""
 
 ATTEMPTS = 3
+
+MODEL_CONSTRAINT = "memories_embedding_model_id_fkey"
+"""What a server violates whose model is not that of the database any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,36 +200,44 @@ class MemoryService:
     ) -> Written:
         """Write what does not stand yet, all of it or nothing."""
         now = datetime.now(UTC)
-        async with self._database.snapshot(scope) as connection:
-            twins = await MemoryRepository(connection, scope).twins(agent_id, hashes)
+        with stage("write.look"):
+            async with self._database.snapshot(scope) as connection:
+                twins = await MemoryRepository(connection, scope).twins(agent_id, hashes)
         # Said twice in one batch: the first stands for all.
         first = {value: at for at, value in reversed(list(enumerate(hashes)))}
         missing = sorted(at for value, at in first.items() if not _stands(twins.get(value), items[at], now))
         ended = [twins[hashes[at]].id for at in missing if hashes[at] in twins]
-        embedded = await embed(
-            self._embedder,
-            [items[at] for at in missing],
-            [prefix.format(at) for at in missing],
-            passage_chars=self._tuning.passage_chars,
-        )
-        prepared = await asyncio.to_thread(
-            prepare,
-            [items[at] for at in missing],
-            [hashes[at] for at in missing],
-            embedded,
-            language,
-            now,
-            propose_names=self._propose_names,
-        )
-        postings = await asyncio.to_thread(Postings, prepared.terms)
+        with stage("write.embed"):
+            embedded = await embed(
+                self._embedder,
+                [items[at] for at in missing],
+                [prefix.format(at) for at in missing],
+                passage_chars=self._tuning.passage_chars,
+            )
+        with stage("write.prepare"):
+            prepared = await asyncio.to_thread(
+                prepare,
+                [items[at] for at in missing],
+                [hashes[at] for at in missing],
+                embedded,
+                language,
+                now,
+                propose_names=self._propose_names,
+            )
+            postings = await asyncio.to_thread(Postings, prepared.terms)
         inserted: set[UUID] = set()
         if prepared.rows:
-            async with self._database.transaction(scope) as connection:
-                inserted = await self._store(connection, scope, agent_id, prepared, postings, ended, now)
-                twins = await MemoryRepository(connection, scope).twins(agent_id, hashes)
-                if not all(_stands(twins.get(value), items[at], now) for value, at in first.items()):
-                    raise _TwinChanged
-        linked = not inserted or await self._projector.run(scope, agent_id, sorted(inserted))
+            with stage("write.store"):
+                async with self._database.transaction(scope) as connection:
+                    inserted = await self._store(connection, scope, agent_id, prepared, postings, ended, now)
+                    twins = await MemoryRepository(connection, scope).twins(agent_id, hashes)
+                    if not all(_stands(twins.get(value), items[at], now) for value, at in first.items()):
+                        raise _TwinChanged
+        memories_written(created=len(inserted), deduplicated=len(items) - len(inserted))
+        linked = True
+        if inserted:
+            with stage("write.link"):
+                linked = await self._projector.run(scope, agent_id, sorted(inserted))
         created = {at for at in first.values() if twins[hashes[at]].id in inserted}
         return Written([(twins[value].id, at not in created) for at, value in enumerate(hashes)], linked)
 
@@ -240,7 +255,12 @@ class MemoryService:
         memories = MemoryRepository(connection, scope)
         if ended:
             await memories.release_ended(agent_id, ended, now)
-        inserted = await memories.insert(agent_id, self._index.model_id, prepared.rows, now)
+        try:
+            inserted = await memories.insert(agent_id, self._index.model_id, prepared.rows, now)
+        except asyncpg.ForeignKeyViolationError as error:
+            if error.constraint_name != MODEL_CONSTRAINT:
+                raise
+            raise model_replaced() from None
         if inserted:
             new = sorted(inserted)
             await self._entities.declare(connection, scope, agent_id, prepared.declaration.only(inserted))

@@ -47,6 +47,9 @@ class Pool:
         self._similarities = np.concatenate([self._similarities, walked.similarities[new]])
         self._bm25 = np.concatenate([self._bm25, bm25])
 
+    def __len__(self) -> int:
+        return len(self._ids)
+
     def legs(self) -> Legs:
         return Legs.of(self._ids, self._similarities, self._bm25, self._best, self._named)
 

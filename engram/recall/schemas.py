@@ -10,14 +10,16 @@ from pydantic import BeforeValidator, Field, model_validator
 from engram.graph.schemas import Direction, RelationType
 from engram.memories.filters import MetadataFilter
 from engram.memories.schemas import Memory
-from engram.wire import Embedding, Id, Instant, Label, Query, ResponseModel, Unit, WireModel
+from engram.wire import Embedding, Id, Instant, Label, Number, Query, ResponseModel, Unit, WireModel
 
 
 class TagFilter(WireModel):
-    """``any``: at least one of these; ``all``: every one of these. An empty ``any`` matches nothing."""
+    """``any``: at least one of these; ``all``: every one of these; ``exact``: these and no other. An empty ``any``
+    matches nothing, an empty ``exact`` what has no tags."""
 
     any: list[Label] | None = Field(default=None, max_length=64)
     all: list[Label] | None = Field(default=None, max_length=64)
+    exact: list[Label] | None = Field(default=None, max_length=64)
 
 
 def _bare_list(value: Any) -> Any:
@@ -31,13 +33,13 @@ Tags = Annotated[TagFilter, BeforeValidator(_bare_list)]
 class RecallRequest(WireModel):
     agent_id: Id
     query: Query
-    top_k: int = Field(default=10, ge=1, le=200)
+    top_k: Annotated[int, Number] = Field(default=10, ge=1, le=200)
     graph_weight: Unit = Field(default=0.4, description="0 ranks by vector alone, 1 by the graph alone.")
-    max_hops: int = Field(default=2, ge=0, le=5)
-    hop_penalty: float = Field(default=0.05, ge=0, lt=1, allow_inf_nan=False)
+    max_hops: Annotated[int, Number] = Field(default=2, ge=0, le=5)
+    hop_penalty: Annotated[float, Number] = Field(default=0.05, ge=0, lt=1, allow_inf_nan=False)
     lexical: bool = Field(default=True, description="Whether words that query and memory share count.")
     relation_types: list[RelationType] | None = Field(
-        default=None, description="Walk only these; an empty list walks none."
+        default=None, max_length=len(RelationType), description="Walk only these; an empty list walks none."
     )
     as_of: Instant | None = Field(default=None, description="Only what held at this instant.")
     user_id: Label | None = None

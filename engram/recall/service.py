@@ -17,6 +17,7 @@ from engram.entities.recognition import openings
 from engram.graph.relations import MULTIPLIERS, multipliers
 from engram.graph.schemas import RelationType
 from engram.memories.predicates import Visibility
+from engram.memories.registration import model_replaced
 from engram.memories.vectors import VectorIndex
 from engram.problems import InvalidInputProblem
 from engram.recall import diversity, ranking
@@ -30,6 +31,8 @@ from engram.recall.schemas import RecallRequest, RecallResponse
 from engram.recall.tuning import RecallTuning
 from engram.recall.walk import Edges, Namings, Walk
 from engram.recall.words import AskedWords
+from engram.telemetry.counting import recalled
+from engram.telemetry.stages import stage
 from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 from engram.text.stopwords import stop_words
@@ -50,27 +53,36 @@ class RecallService:
     async def recall(self, scope: Scope, request: RecallRequest) -> RecallResponse:
         """The memories that answer a query, best first.
 
-        The same request on the same data gives the same answer. Raises NotFoundProblem for an unknown agent, and what
-        the embedder raises. No connection is held while the query is embedded.
+        The same request on the same data gives the same answer. Raises NotFoundProblem for an unknown agent,
+        ConfigurationProblem where the database has become another model's, and what the embedder raises. No connection
+        is held while the query is embedded.
         """
         started = time.perf_counter()
-        vector = await self._vector(request)
+        with stage("recall.embed"):
+            vector = await self._vector(request)
         async with self._database.snapshot(scope) as connection:
             recalls = RecallRepository(connection, scope, self._index, self._tuning, self._frequencies)
-            agent = await recalls.agent(UUID(request.agent_id))
+            with stage("recall.agent"):
+                agent = await recalls.agent(UUID(request.agent_id))
             if agent is None:
                 raise agent_not_found(request.agent_id)
+            if not agent.registered:
+                raise model_replaced()
             question = _question(request, vector, agent, self._tuning.recall)
-            found = await recalls.arms(question, agent, request.top_k)
+            with stage("recall.arms"):
+                found = await recalls.arms(question, agent, request.top_k)
             words = AskedWords(found.weights, agent.average_length, self._tuning.recall)
             pool = Pool(found.candidates, words, named(request.query, found.subjects, stop_words(agent.language)))
             anchors = ranking.anchors(pool.legs(), self._tuning.recall.anchors, lexical=request.lexical)
             walked = await self._walk(recalls, request, question, agent, anchors)
             pool.add(walked.candidates)
-            answer = _ranked(request, pool, walked, anchors)
-            memories, entities = await recalls.show(
-                question.agent_id, answer.ids, answer.entity_ids, embeddings=request.diversity > 0
-            )
+            with stage("recall.rank"):
+                answer = _ranked(request, pool, walked, anchors)
+            with stage("recall.show"):
+                memories, entities = await recalls.show(
+                    question.agent_id, answer.ids, answer.entity_ids, embeddings=request.diversity > 0
+                )
+        recalled(candidates=len(pool), truncated=walked.truncated)
         return RecallResponse(
             results=answer.results(_chosen(request, answer, memories), memories, entities),
             query=request.query,
@@ -88,7 +100,10 @@ class RecallService:
     ) -> Walked:
         if not anchors or request.max_hops == 0 or not question.multipliers:
             return _NOTHING
-        return await recalls.walk(question, agent, anchors, max_hops=request.max_hops, hop_penalty=request.hop_penalty)
+        with stage("recall.walk"):
+            return await recalls.walk(
+                question, agent, anchors, max_hops=request.max_hops, hop_penalty=request.hop_penalty
+            )
 
     async def _vector(self, request: RecallRequest) -> Vectors:
         if request.embedding is None:
@@ -118,6 +133,7 @@ def _question(request: RecallRequest, vector: Vectors, agent: AskedAgent, tuning
             session_id=request.session_id,
             tags_any=tags.any if tags else None,
             tags_all=tags.all if tags else None,
+            tags_exact=tags.exact if tags else None,
             metadata=request.metadata or {},
             began_from=request.valid_from,
             began_before=request.valid_until,

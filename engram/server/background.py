@@ -7,18 +7,20 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from engram.services import Services
+from engram.telemetry.watching import Telemetry, watching
 
 RETRY_SECONDS = 30.0
 """How often is looked for links that could not be made."""
 
 
 @asynccontextmanager
-async def beside_requests(services: Services) -> AsyncIterator[None]:
+async def beside_requests(services: Services, telemetry: Telemetry) -> AsyncIterator[None]:
     """Each of these goes on after it failed, and is ended before the services close."""
-    tasks = [
-        asyncio.create_task(services.projector.retry_forever(pause=RETRY_SECONDS)),
-        asyncio.create_task(services.authenticator.note_forever()),
-    ]
+    with watching(telemetry):
+        tasks = [
+            asyncio.create_task(services.projector.retry_forever(pause=RETRY_SECONDS)),
+            asyncio.create_task(services.authenticator.note_forever()),
+        ]
     try:
         yield
     finally:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 
+import httpx
 import typer.main
 from pydantic import AliasChoices
 from pydantic.fields import FieldInfo
 
 from engram.cli.app import app
+from engram.db.database import driver
 from engram.memories.schemas import MemoryItem
 from engram.recall.schemas import RecallRequest
+from engram.services import Services
 from engram.settings import Settings
+from engram.telemetry.names import STAGES
 from tests.docs.pages import Page, page
 from tests.fixtures.servers import openapi
 
@@ -81,3 +85,19 @@ def test_the_command_line_page_has_every_command_and_option() -> None:
         missing += [f"{name} {option}" for option in options if option.startswith("-") and f"`{option}" not in told]
         missing += [] if section else [name]
     assert missing == []
+
+
+async def test_the_observability_page_lists_every_metric_and_every_stage(
+    http: httpx.AsyncClient, services: Services
+) -> None:
+    async with services.database.transaction() as connection:
+        await driver(connection).execute("ANALYZE")
+    shown = set(re.findall(r"^# TYPE (engram_\w+) ", (await http.get("/metrics")).text, re.MULTILINE))
+    rows = page("docs/observability.md").rows()
+    assert {row for row in rows if re.fullmatch(r"engram_\w+", row)} == shown
+    told = re.findall(r"^\| (?:`(\w+)`)? *\| `(\w+)` \|", page("docs/observability.md").text, re.MULTILINE)
+    operation, stages = "", set()
+    for first, stage in told:
+        operation = first or operation
+        stages.add(f"{operation}.{stage}")
+    assert stages == set(STAGES)

@@ -29,10 +29,10 @@ except LookupError:
 """
 
 
-def run(folder: Path, **settings: str) -> list[str]:
+def run(folder: Path, program: str = PROGRAM, **settings: str) -> list[str]:
     variables = {f"ENGRAM_{name.upper()}": value for name, value in settings.items()}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", program],
         capture_output=True,
         text=True,
         check=True,
@@ -72,3 +72,44 @@ def test_the_level_counts_for_both_kinds_of_loggers(tmp_path: Path) -> None:
         "failed too",
     ]
     assert "quiet" in "\n".join(run(tmp_path, log_level="debug"))
+
+
+TALKATIVE = """
+import asyncio, logging, structlog
+from pydantic import BaseModel
+from engram.logs import configure_logging
+from engram.settings import Settings
+configure_logging(Settings())
+log = structlog.get_logger()
+class Model(BaseModel):
+    number: int
+def parse():
+    Model.model_validate({"number": "zirconium"})
+try:
+    try:
+        parse()
+    except ValueError as error:
+        raise LookupError("lost") from error
+except LookupError:
+    log.exception("failed")
+    logging.getLogger("library").exception("failed too")
+try:
+    try:
+        parse()
+    finally:
+        raise ExceptionGroup("several", [KeyError("a key"), LookupError("lost")])
+except ExceptionGroup:
+    log.exception("failed thrice")
+"""
+
+
+@pytest.mark.parametrize("form", ["console", "json"])
+def test_errors_whose_messages_repeat_input_are_told_by_their_class(tmp_path: Path, form: str) -> None:
+    said = "\n".join(run(tmp_path, TALKATIVE, log_format=form))
+    assert "zirconium" not in said
+    assert said.count("ValidationError") == 3
+    assert said.count("direct cause") == 2
+    assert said.count("During handling") == 1
+    assert said.count("LookupError: lost") == 3
+    assert "a key" in said
+    assert said.count("in parse") == 3

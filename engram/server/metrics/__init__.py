@@ -1,0 +1,1 @@
+"""What Prometheus reads: the app's own measurements, and what is asked for them at each scrape."""
