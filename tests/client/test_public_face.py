@@ -108,6 +108,7 @@ def test_both_clients_have_the_same_methods() -> None:
         (Engram().agents, AsyncEngram().agents),
         (Engram().memories, AsyncEngram().memories),
         (Engram().graph, AsyncEngram().graph),
+        (Engram().audit, AsyncEngram().audit),
         (Engram().agent("a"), AsyncEngram().agent("a")),
         (Engram().agent("a").memories, AsyncEngram().agent("a").memories),
     ]:
