@@ -18,6 +18,7 @@ ENV PATH=/opt/engram/bin:$PATH \
     ENGRAM_LOG_FORMAT=json
 USER engram
 EXPOSE 8080
+# On the port that is set, and past any proxy: that one is for the providers of models.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
-    CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8080/health/live', timeout=2)"]
+    CMD ["python", "-c", "import os, urllib.request as r; r.build_opener(r.ProxyHandler({})).open(f'http://127.0.0.1:{os.environ[\"ENGRAM_PORT\"]}/health/live', timeout=2)"]
 CMD ["engram", "serve"]

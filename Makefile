@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check format clean
+.PHONY: demo test check audit format clean
 
 demo: $(VENV)/.server
 	@$(BIN)/engram demo
@@ -16,6 +16,11 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Asks an advisory database on the internet, and so is no part of the tests.
+audit: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/pip-audit --skip-editable
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

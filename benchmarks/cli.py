@@ -14,11 +14,13 @@ from benchmarks import report as reports
 from benchmarks.figures import Size
 from benchmarks.loading import OtherCorpusError
 from benchmarks.plot import plot
+from benchmarks.reliability.command import reliability_command
 from benchmarks.running import RUNS, SPREAD, Plan, measure, suite
 from benchmarks.tables import show
 from engram.cli.logs import quiet_logs
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Measure Engram beside bare baselines.")
+app.command("reliability")(reliability_command)
 
 DataDir = Annotated[Path, typer.Option("--data-dir", metavar="DIR", help="Where stores are kept and reused.")]
 Memories = Annotated[int, typer.Option("--memories", "-n", min=100, help="How many memories the store holds.")]

@@ -8,6 +8,7 @@ import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psutil  # type: ignore[import-untyped]
 from pydantic import BaseModel
 
 from benchmarks.figures import Figure
@@ -24,6 +25,7 @@ class Environment(BaseModel):
     python: str
     cpus: int
     machine: str
+    memory_gb: float = 0
     postgres: str
     pgvector: str
     embedder: str
@@ -47,6 +49,7 @@ async def environment(store: Store) -> Environment:
         python=platform.python_version(),
         cpus=os.cpu_count() or 1,
         machine=f"{platform.system()} {platform.machine()}",
+        memory_gb=psutil.virtual_memory().total / 1024**3,
         postgres=postgres,
         pgvector=pgvector,
         embedder=f"{model['provider']}/{model['name']}, {model['dimension']} dimensions" if model else "none",

@@ -10,6 +10,8 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
 
 import httpx
 import psutil  # type: ignore[import-untyped]
@@ -53,14 +55,22 @@ async def serving_from(data_dir: str) -> AsyncIterator[Server]:
 
 
 @asynccontextmanager
-async def _running(environment: Mapping[str, str]) -> AsyncIterator[Server]:
+async def serving_as(environment: Mapping[str, str], *, log: Path) -> AsyncIterator[Server]:
+    """A server with these settings, whose log goes to a file that is made anew."""
+    with log.open("wb") as file:
+        async with _running(environment, file) as server:
+            yield server
+
+
+@asynccontextmanager
+async def _running(environment: Mapping[str, str], log: IO[bytes] | None = None) -> AsyncIterator[Server]:
     url = f"http://127.0.0.1:{_free_port()}"
     started = time.perf_counter()
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "engram.cli", "serve", "--port", url.rpartition(":")[2]),
         env={**os.environ, "ENGRAM_LOG_LEVEL": "warning", **environment},
         stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
+        stderr=log or asyncio.subprocess.DEVNULL,
     )
     try:
         await _ready(url, process, started + _START_SECONDS)

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Literal
 
 import platformdirs
-from pydantic import AliasChoices, Field, SecretStr, field_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from engram.origins import parse_origins
+from engram.rates import parse_rate
 from engram.tuning import EntityRecognition
 
 
@@ -52,6 +54,15 @@ class Settings(BaseSettings):
         "addresses; * allows any.",
     )
     max_body_bytes: int = Field(default=32 * 1024 * 1024, ge=1024)
+    max_held_body_bytes: int | None = Field(
+        default=None, ge=1024, description="Bytes of all bodies at once; unset: four times max_body_bytes."
+    )
+    body_timeout: float = Field(default=30.0, gt=0, description="Seconds to wait for more of a body.")
+    max_concurrent_requests: int = Field(default=256, ge=1, description="Requests handled at once; more get a 503.")
+    rate_limit: str | None = Field(default=None, description="How often one key may ask, such as 12000/minute.")
+    cors_origins: str | None = Field(
+        default=None, description="Origins, separated by commas, whose pages may read answers; * is any."
+    )
 
     # Providers
     llm_provider: Literal["none"] = Field(default="none", validation_alias=_either("LLM_PROVIDER"))
@@ -99,9 +110,32 @@ class Settings(BaseSettings):
         "embedding_base_url",
         "embedding_api_key",
         "metrics_token",
+        "max_held_body_bytes",
+        "rate_limit",
+        "cors_origins",
         mode="before",
     )
     @classmethod
     def _blank_is_unset(cls, value: object) -> object:
         """A compose file passes a variable on as blank where it is not set. (A blank prefix is a choice: none.)"""
         return None if isinstance(value, str) and not value.strip() else value
+
+    @field_validator("max_held_body_bytes")
+    @classmethod
+    def _holds_one_body(cls, value: int | None, others: ValidationInfo) -> int | None:
+        if value is not None and value < others.data.get("max_body_bytes", 0):
+            raise ValueError("must be at least max_body_bytes")
+        return value
+
+    @field_validator("rate_limit")
+    @classmethod
+    def _is_a_rate(cls, value: str | None) -> str | None:
+        if value is not None:
+            parse_rate(value)
+        return value
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _are_origins(cls, value: str | None) -> str | None:
+        parse_origins(value or "")
+        return value

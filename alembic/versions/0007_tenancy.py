@@ -63,6 +63,12 @@ GRANT_ROLE = """
 """
 _LOCK = 0x656E6772616D03
 
+# Where pgvector has a schema of its own, which not everybody may use.
+CLOSED_EXTENSION = """
+    SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+    WHERE e.extname = 'vector' AND NOT has_schema_privilege('engram_server', n.oid, 'USAGE')
+"""
+
 TENANT_TABLES = (
     "agents",
     "agent_counters",
@@ -304,6 +310,8 @@ def upgrade() -> None:
         op.execute(GRANT_ROLE.format(granted=role, member="current_user::regrole", lock=_LOCK))
     schema = op.get_bind().execute(text("SELECT quote_ident(current_schema())")).scalar_one()
     op.execute(f"GRANT USAGE ON SCHEMA {schema} TO {', '.join(ROLES)}")
+    for other in op.get_bind().execute(text(CLOSED_EXTENSION)).scalars():
+        op.execute(f"GRANT USAGE ON SCHEMA {other} TO {', '.join(ROLES)}")
     for statement in (*TABLES, *GRANTS, *COVERING, *OWNED):
         op.execute(statement)
     for table in ("tenants", *TENANT_TABLES):

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Select, and_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from engram.agents.erasure import erase_agent
 from engram.agents.models import AgentRow
 from engram.db.database import driver
 from engram.db.estimates import estimated_rows
@@ -23,22 +24,6 @@ _COLUMNS = (
     AgentRow.language,
     AgentRow.created_at,
     AgentRow.updated_at,
-)
-
-
-_ERASE = (
-    "DELETE FROM edges WHERE agent_id = $1",
-    "DELETE FROM mentions WHERE agent_id = $1",
-    "DELETE FROM entity_aliases WHERE agent_id = $1",
-    "DELETE FROM entities WHERE agent_id = $1",
-    "DELETE FROM pending_projections WHERE agent_id = $1",
-    "DELETE FROM memory_terms WHERE agent_id = $1",
-    "DELETE FROM memory_lexemes WHERE agent_id = $1",
-    "DELETE FROM memory_passages WHERE agent_id = $1",
-    "DELETE FROM memories WHERE agent_id = $1",
-    "DELETE FROM agent_counters WHERE agent_id = $1",
-    "DELETE FROM idempotency_keys WHERE agent_id = $1",
-    "DELETE FROM agents WHERE id = $1",
 )
 
 
@@ -117,12 +102,11 @@ class AgentRepository:
         return (await self._connection.execute(statement)).rowcount > 0
 
     async def delete(self, id: UUID) -> str | None:
-        """Erase an agent with all that it holds, table by table: cascades would go row by row. Its name, or None where
-        there was none."""
+        """Erase an agent with all that it holds. Its name, or None where there was none."""
         locked = select(AgentRow.name).where(self._within(), AgentRow.id == id)
         name: str | None = (await self._connection.execute(locked.with_for_update())).scalar()
-        for statement in _ERASE if name is not None else ():
-            await driver(self._connection).execute(statement, id)
+        if name is not None:
+            await erase_agent(self._connection, id)
         return name
 
     async def counts(self, id: UUID) -> AgentCounts:

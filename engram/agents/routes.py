@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Query, Response, status
+from fastapi import APIRouter, Body, Query, Request, Response, status
 
 from engram.agents.schemas import Agent, AgentCreate, AgentPage, AgentStats, AgentUpdate
 from engram.http.access import AdminScope, ViewerScope, WriterScope
 from engram.http.dependencies import ServicesDep
+from engram.http.disconnects import unless_disconnected
 from engram.http.documents import ANYWHERE, WITH_BODY, problems
 from engram.http.queries import PageQuery
 from engram.http.routing import StrictRoute
-from engram.wire import Id, Name
+from engram.wire import Id, Name, Omissible
 
 router = APIRouter(prefix="/v1/agents", tags=["agents"], route_class=StrictRoute, responses=problems(*ANYWHERE))
 
 
 class AgentQuery(PageQuery):
-    name: Name | None = None
+    name: Omissible[Name] = None
 
 
 _CREATE = {"agent": {"value": {"name": "support-bot", "metadata": {"team": "billing"}, "language": "english"}}}
@@ -46,14 +47,18 @@ async def create_agent(
 
 
 @router.get("", summary="List agents")
-async def list_agents(query: Annotated[AgentQuery, Query()], services: ServicesDep, scope: ViewerScope) -> AgentPage:
+async def list_agents(
+    query: Annotated[AgentQuery, Query()], request: Request, services: ServicesDep, scope: ViewerScope
+) -> AgentPage:
     """Agents by name."""
-    return await services.agents.list(scope, name=query.name, limit=query.limit, cursor=query.cursor)
+    return await unless_disconnected(
+        request, services.agents.list(scope, name=query.name, limit=query.limit, cursor=query.cursor)
+    )
 
 
 @router.get("/{agent_id}", summary="Get an agent", responses=problems(404))
-async def get_agent(agent_id: Id, services: ServicesDep, scope: ViewerScope) -> Agent:
-    return await services.agents.get(scope, agent_id)
+async def get_agent(agent_id: Id, request: Request, services: ServicesDep, scope: ViewerScope) -> Agent:
+    return await unless_disconnected(request, services.agents.get(scope, agent_id))
 
 
 @router.patch("/{agent_id}", summary="Update an agent", responses=problems(404, 409, *WITH_BODY))
@@ -80,5 +85,5 @@ async def delete_agent(agent_id: Id, services: ServicesDep, scope: AdminScope) -
 
 
 @router.get("/{agent_id}/stats", summary="Count what an agent holds", responses=problems(404))
-async def agent_stats(agent_id: Id, services: ServicesDep, scope: ViewerScope) -> AgentStats:
-    return await services.agents.stats(scope, agent_id)
+async def agent_stats(agent_id: Id, request: Request, services: ServicesDep, scope: ViewerScope) -> AgentStats:
+    return await unless_disconnected(request, services.agents.stats(scope, agent_id))

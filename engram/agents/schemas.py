@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from engram.wire import Id, Instant, Metadata, Name, ResponseModel, WireModel
+from engram.wire import Id, Instant, Metadata, Name, NewMetadata, Omissible, ResponseModel, WireModel
 
 
 class AgentCreate(WireModel):
     name: Name = Field(description="Unique in the tenant. An agent of that name is returned if there is one.")
-    metadata: Metadata = Field(default_factory=dict)
+    metadata: NewMetadata = Field(default_factory=dict)
     language: str = Field(
         default="english",
         max_length=32,
@@ -20,8 +20,8 @@ class AgentCreate(WireModel):
 class AgentUpdate(WireModel):
     """Only what is named changes."""
 
-    name: Name | None = None
-    metadata: Metadata | None = None
+    name: Omissible[Name] = None
+    metadata: Omissible[NewMetadata] = None
 
 
 class Agent(ResponseModel):

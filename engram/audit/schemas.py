@@ -23,6 +23,8 @@ class Action(StrEnum):
     key_create = "key.create"
     key_revoke = "key.revoke"
     tenant_create = "tenant.create"
+    tenant_delete = "tenant.delete"
+    """Begun; once it is done, the tenant's log is gone too."""
 
 
 class Actor(StrEnum):

@@ -10,6 +10,7 @@ import typer
 from typer.main import get_command
 
 from engram import __version__
+from engram.cli.audit import audit
 from engram.cli.demo.command import demo
 from engram.cli.doctor.command import doctor
 from engram.cli.edges import edges
@@ -39,6 +40,7 @@ _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
     "Server": {"serve": serve, "migrate": migrate, "doctor": doctor, "demo": demo},
     "Memories": {"remember": remember, "recall": recall, "edges": edges, "import": import_file},
     "Quality": {"eval": evaluate},
+    "Access": {"audit": audit},
 }
 _GROUPS = {"keys": keys_app, "tenants": tenants_app}
 for panel, commands in _COMMANDS.items():

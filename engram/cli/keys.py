@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,11 +11,13 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from engram.cli.errors import CommandError, faults
 from engram.cli.operator import as_operator
 from engram.cli.options import DataDirOption, JsonOption
 from engram.cli.output import answers, messages, write_json
+from engram.cli.text import one_line
 from engram.tenants.roles import Role
 from engram.tenants.schemas import Key, KeyCreate, KeyCreated
 from engram.wire import Instant
@@ -26,6 +29,7 @@ app = typer.Typer(help="API keys: who may read, write and administer.", no_args_
 
 TenantOption = Annotated[str, typer.Option("--tenant", metavar="NAME", help="Whose key it is.")]
 
+_NONE = "There are no keys: only this machine can connect. Make one: engram keys create --role admin"
 _SPAN = re.compile(r"(\d{1,5})([hdw])")
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _INSTANT: TypeAdapter[datetime] = TypeAdapter(Instant)
@@ -69,8 +73,12 @@ def create(
     if as_json:
         write_json(made)
         return
+    until = f", until {made.expires_at:%Y-%m-%d %H:%M} UTC" if made.expires_at is not None else ""
+    only = f", for its agent {agent!r} alone" if agent is not None else ""
     messages().print(
-        f"A key for the tenant {made.tenant!r}, as {made.role.value}. It is not shown again:", markup=False
+        one_line(f"A key for the tenant {made.tenant!r}{only}, as {made.role.value}{until}. It is not shown again:"),
+        markup=False,
+        soft_wrap=True,
     )
     answers().print(made.key, markup=False, soft_wrap=True)
 
@@ -91,26 +99,11 @@ def list_keys(
         write_json([key.model_dump(mode="json") for key in keys])
         return
     if not keys:
-        messages().print("There are no keys: only this machine can connect. Make one: engram keys create --role admin")
-        return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column("Key", no_wrap=True)
-    for column in ("Tenant", "Role", "Agent", "Name", "Created", "Last used", "State"):
-        table.add_column(column)
-    now = datetime.now(UTC)
-    for key in keys:
-        agent = key.agent or key.agent_id or ""
-        table.add_row(
-            f"{key.prefix}…",
-            key.tenant,
-            key.role.value,
-            agent,
-            key.name or "",
-            _day(key.created_at),
-            _day(key.last_used_at),
-            _state(key, now),
+        messages().print(
+            _NONE if tenant is None else f"The tenant {tenant!r} has no keys.", markup=False, soft_wrap=True
         )
-    answers().print(table)
+        return
+    answers().print(_table(keys, datetime.now(UTC), everybody=tenant is None))
 
 
 @app.command("revoke")
@@ -120,12 +113,9 @@ def revoke(
     as_json: JsonOption = False,
 ) -> None:
     """End a key, at once and everywhere."""
-    from engram.tenants.keys import is_key, prefix_of  # noqa: PLC0415
-
-    named = prefix_of(key) if is_key(key) else key.rstrip("…")
 
     async def work(operator: OperatorService) -> str:
-        return await operator.revoke(named)
+        return await operator.revoke(key.rstrip("…"))
 
     prefix = as_operator(work, data_dir)
     if as_json:
@@ -135,22 +125,52 @@ def revoke(
 
 
 def _moment(text: str) -> datetime:
+    """When a key ends, as ``--expires`` says it. Raises CommandError for what is no time, or past."""
+    now = datetime.now(UTC)
     span = _SPAN.fullmatch(text.strip())
     if span is not None:
-        return datetime.now(UTC) + timedelta(**{_UNITS[span[2]]: int(span[1])})
-    try:
-        return _INSTANT.validate_python(text)
-    except ValidationError:
-        raise CommandError(f"--expires: {text!r} is neither a date such as 2027-01-31 nor a time such as 90d") from None
+        moment = now + timedelta(**{_UNITS[span[2]]: int(span[1])})
+    else:
+        try:
+            moment = _INSTANT.validate_python(text)
+        except ValidationError:
+            wrong = f"--expires: {text!r} is neither a date such as 2027-01-31 nor a time from now such as 12h, 90d, 4w"
+            raise CommandError(wrong) from None
+    if moment <= now:
+        raise CommandError(f"--expires: {text!r} is past: the key would open nothing")
+    return moment
 
 
-def _day(moment: datetime | None) -> str:
-    return moment.strftime("%Y-%m-%d %H:%M") if moment is not None else "never"
+def _table(keys: Iterable[Key], now: datetime, *, everybody: bool) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table.add_column("Key", no_wrap=True)
+    table.add_column("Role", no_wrap=True)
+    table.add_column("State", no_wrap=True)
+    table.add_column("Last used (UTC)", no_wrap=True)
+    table.add_column("Opens" if everybody else "Agent", overflow="fold")
+    for key in keys:
+        agent = key.agent or key.agent_id
+        opens = [key.tenant] * everybody + [f"agent {agent}" if everybody else agent] * (agent is not None)
+        told = Text(one_line(", ".join(map(str, opens))))
+        if key.name:
+            told.append(f"\n{one_line(key.name)}" if opens else one_line(key.name), "dim")
+        state, style = _state(key, now)
+        table.add_row(
+            f"{key.prefix}…",
+            key.role.value,
+            Text(state, style),
+            f"{key.last_used_at:%Y-%m-%d %H:%M}" if key.last_used_at is not None else "never",
+            told,
+        )
+    return table
 
 
-def _state(key: Key, now: datetime) -> str:
+def _state(key: Key, now: datetime) -> tuple[str, str]:
+    """What a key is good for, and its colour."""
     if key.revoked_at is not None:
-        return "revoked"
-    if key.expires_at is not None:
-        return "expired" if key.expires_at <= now else f"until {_day(key.expires_at)}"
-    return "valid"
+        return "revoked", "dim"
+    if key.expires_at is None:
+        return "valid", "green"
+    if key.expires_at <= now:
+        return "expired", "dim"
+    return f"until {key.expires_at:%Y-%m-%d}", "green"

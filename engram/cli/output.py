@@ -30,8 +30,13 @@ def messages() -> Console:
 def write_json(value: BaseModel | dict[str, Any] | list[Any]) -> None:
     """One JSON document on stdout, indented; in ASCII where the terminal's encoding could not carry the text."""
     plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-    unicode = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
-    sys.stdout.write(json.dumps(plain, ensure_ascii=not unicode, allow_nan=False, indent=2) + "\n")
+    sys.stdout.write(json.dumps(plain, ensure_ascii=not _speaks_unicode(), allow_nan=False, indent=2) + "\n")
+
+
+def write_json_line(value: BaseModel) -> None:
+    """One JSON object on a line of stdout, as one of many."""
+    plain = value.model_dump(mode="json")
+    sys.stdout.write(json.dumps(plain, ensure_ascii=not _speaks_unicode(), allow_nan=False) + "\n")
 
 
 def write_error(line: str) -> None:
@@ -43,6 +48,10 @@ def tolerate_any_text() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             cast(Any, stream).reconfigure(errors="replace")
+
+
+def _speaks_unicode() -> bool:
+    return (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
 
 
 def abandon(stream: TextIO) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from uuid import UUID
@@ -18,9 +19,11 @@ from engram.client import (
     Engram,
     EngramError,
     NotFoundError,
+    PermissionDeniedError,
 )
 from engram.client._options import DEFAULT_TIMEOUT, Options
 
+_MAKE_ONE = "Where the server runs, engram keys create --role ROLE makes one."
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -40,7 +43,9 @@ def connected(url: str | None, *, patient: bool = False) -> Iterator[Engram]:
     except APIConnectionError as error:
         raise CommandError(_no_server(url, error)) from error
     except AuthenticationError as error:
-        raise CommandError(f"the server wants an API key: set ENGRAM_API_KEY ({error.detail})") from error
+        raise CommandError(_no_entrance(error)) from error
+    except PermissionDeniedError as error:
+        raise CommandError(f"{error.detail} {_MAKE_ONE}") from error
     except APIStatusError as error:
         raise CommandError(refusal(error)) from error
     except EngramError as error:
@@ -73,6 +78,12 @@ def texts_of(client: Engram, ids: Iterable[str]) -> dict[str, str]:
         with suppress(NotFoundError):
             texts[id] = client.memories.get(id).content
     return texts
+
+
+def _no_entrance(error: AuthenticationError) -> str:
+    if os.environ.get("ENGRAM_API_KEY", "").strip():
+        return f"the server does not take the key in ENGRAM_API_KEY: {error.detail}"
+    return f"the server wants an API key: set ENGRAM_API_KEY. {_MAKE_ONE}"
 
 
 def _no_server(url: str | None, error: APIConnectionError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,7 +14,8 @@ from engram.cli.errors import CommandError, faults
 from engram.cli.operator import as_operator
 from engram.cli.options import DataDirOption, JsonOption
 from engram.cli.output import answers, write_json
-from engram.tenants.schemas import Tenant
+from engram.cli.text import counted, one_line
+from engram.tenants.schemas import Tenant, TenantDeleted
 from engram.wire import Name
 
 if TYPE_CHECKING:
@@ -63,3 +65,32 @@ def list_tenants(data_dir: DataDirOption = None, as_json: JsonOption = False) ->
     for tenant in tenants:
         table.add_row(tenant.name, str(tenant.agents), str(tenant.keys), tenant.id)
     answers().print(table)
+
+
+@app.command("delete")
+def delete(
+    name: Annotated[str, typer.Argument(metavar="NAME")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Erase a tenant for good: its agents, their memories, its keys, and its audit log."""
+    if not yes:
+        if not sys.stdin.isatty():
+            raise typer.BadParameter(
+                "say it where nobody can be asked: nothing brings a tenant back", param_hint="--yes"
+            )
+        typer.confirm(
+            f"Erase the tenant {one_line(name)!r} with its agents, memories, keys and audit log, for good?",
+            abort=True,
+            err=True,
+        )
+
+    async def work(operator: OperatorService) -> TenantDeleted:
+        return await operator.delete_tenant(name)
+
+    gone = as_operator(work, data_dir)
+    if as_json:
+        write_json(gone)
+    else:
+        answers().print(f"The tenant {gone.name!r} is erased, with {counted(gone.agents, 'agent')}.", markup=False)

@@ -14,6 +14,7 @@ from engram.client._options import DEFAULT_MAX_RETRIES, DEFAULT_TIMEOUT, Options
 from engram.client._scope import AgentScope, AsyncAgentScope
 from engram.client._transport import Transport
 from engram.client.resources.agents import Agents, AsyncAgents
+from engram.client.resources.audit import AsyncAuditLog, AuditLog
 from engram.client.resources.graph import AsyncGraph, Graph
 from engram.client.resources.health import get_health
 from engram.client.resources.memories import AsyncMemories, Memories
@@ -60,6 +61,7 @@ class Engram(_Client):
         self.agents = Agents(self._sender)
         self.memories = Memories(self._sender)
         self.graph = Graph(self._sender)
+        self.audit = AuditLog(self._sender)
 
     health = call(get_health)
 
@@ -112,6 +114,7 @@ class AsyncEngram(_Client):
         self.agents = AsyncAgents(self._sender)
         self.memories = AsyncMemories(self._sender)
         self.graph = AsyncGraph(self._sender)
+        self.audit = AsyncAuditLog(self._sender)
 
     health = acall(get_health)
 

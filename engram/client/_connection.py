@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar, cast
 import httpx
 
 from engram.client._errors import EngramError
+from engram.proxies import PAST_PROXIES
 
 T = TypeVar("T")
 
@@ -87,7 +88,7 @@ class BlockingConnection:
         if process not in self._by_process and not self._closed:
             # A parent's connections are left alone, not closed: they are still the parent's. No lock here:
             # one that another thread held at the fork would stay locked. setdefault lets one thread win.
-            self._by_process.setdefault(process, httpx.Client(transport=self._transport))
+            self._by_process.setdefault(process, httpx.Client(transport=self._transport, mounts=PAST_PROXIES))
         return _usable(self._by_process.get(process), self._closed)
 
 
@@ -124,7 +125,7 @@ class AsyncConnection:
         loop = asyncio.get_running_loop()
         self._forget_the_dead()
         if loop not in self._by_loop and not self._closed:
-            self._by_loop[loop] = httpx.AsyncClient(transport=self._transport)
+            self._by_loop[loop] = httpx.AsyncClient(transport=self._transport, mounts=PAST_PROXIES)
         return _usable(self._by_loop.get(loop), self._closed)
 
     def _forget_the_dead(self) -> None:

@@ -1,4 +1,4 @@
-"""Which versions of Postgres and pgvector Engram runs on."""
+"""Which versions of Postgres and pgvector Engram runs on, and in which encoding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ SOUND_PGVECTOR = (0, 8, 4)
 _VERSIONS = """
     SELECT current_setting('server_version_num')::int / 10000 AS postgres,
            current_setting('server_version') AS postgres_text,
-           (SELECT extversion FROM pg_catalog.pg_extension WHERE extname = 'vector') AS pgvector
+           (SELECT extversion FROM pg_catalog.pg_extension WHERE extname = 'vector') AS pgvector,
+           current_setting('server_encoding') AS encoding
 """
 
 
@@ -27,6 +28,7 @@ class Versions:
     postgres: int
     postgres_text: str
     pgvector: str | None
+    encoding: str = "UTF8"
 
 
 async def read_versions(connection: asyncpg.Connection) -> Versions:
@@ -36,10 +38,15 @@ async def read_versions(connection: asyncpg.Connection) -> Versions:
 
 
 def require_supported(versions: Versions) -> None:
-    """Raises ``ConfigurationProblem`` for versions that are too old, saying what to do."""
+    """Raises ``ConfigurationProblem`` for what is too old or holds too few characters, saying what to do."""
     if versions.postgres < MIN_POSTGRES:
         raise ConfigurationProblem(
             f"The database runs PostgreSQL {versions.postgres_text}; Engram needs {MIN_POSTGRES} or newer."
+        )
+    if versions.encoding != "UTF8":
+        raise ConfigurationProblem(
+            f"The database is encoded in {versions.encoding}, which cannot hold every text. Make one with: "
+            "CREATE DATABASE ... TEMPLATE template0 ENCODING 'UTF8'"
         )
     if versions.pgvector is not None and _numbers(versions.pgvector) < MIN_PGVECTOR:
         raise ConfigurationProblem(

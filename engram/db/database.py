@@ -179,7 +179,7 @@ class Database:
         try:
             yield connection
         except BaseException as error:
-            lost = _is_lost(connection)
+            lost = _lost_by(connection, error)
             await self._finish(self._roll_back(connection))
             _raise(error, connection_lost=lost)
         else:
@@ -192,7 +192,7 @@ class Database:
             try:
                 await driver(connection).execute(begin)
             except BaseException as error:
-                lost = _is_lost(connection)
+                lost = _lost_by(connection, error)
                 await self._finish(self._discard(connection))
                 if last_try or not (lost and isinstance(error, Exception)):
                     _raise(error, connection_lost=lost)
@@ -222,7 +222,7 @@ class Database:
         try:
             status = await driver(connection).execute("COMMIT")
         except Exception as error:
-            if not _is_lost(connection):
+            if not _lost_by(connection, error):
                 await connection.close()
                 raise
             await self._discard(connection)
@@ -270,6 +270,15 @@ def _remember_opening(dbapi_connection: Any, record: Any) -> None:
 
 def _is_lost(connection: AsyncConnection) -> bool:
     return connection.invalidated or driver(connection).is_closed()
+
+
+def _lost_by(connection: AsyncConnection, error: BaseException) -> bool:
+    """Whether the connection is lost, as far as the error tells."""
+    if isinstance(error, asyncpg.InternalClientError) and not connection.invalidated:
+        # The server said between two statements that it ends, and hangs up in a moment. Till then the driver takes
+        # the connection for open, and can do nothing with it.
+        driver(connection).terminate()
+    return _is_lost(connection)
 
 
 def _raise(error: BaseException, *, connection_lost: bool = False) -> NoReturn:

@@ -32,6 +32,16 @@ async def _as_problem(connection: asyncpg.Connection, error: asyncpg.PostgresErr
             f"The role {where['role']} may not create the extension pgvector. "
             f"Let a superuser run in the database {database}: CREATE EXTENSION vector"
         )
+    if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
+        return ConfigurationProblem(
+            f"The database {database} is read-only: a standby, or set so by default_transaction_read_only. "
+            "Engram has to write to it."
+        )
+    if isinstance(error, asyncpg.InvalidSchemaNameError):
+        return ConfigurationProblem(
+            f"The search_path of the role {where['role']} in the database {database} names no schema that exists. "
+            "Let it name the one that Engram shall make its tables in."
+        )
     return ConfigurationProblem(
         f"The extension pgvector cannot be created in the database {database}: {error}. "
         "Install pgvector on the database server."

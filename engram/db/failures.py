@@ -26,6 +26,7 @@ _BY_STATE = {
     "57P02": _AWAY,  # another process of the server crashed
     "57P03": _AWAY,  # starting or stopping
     "57P05": _AWAY,  # this connection was idle for too long
+    "25006": "The database takes no changes right now: it is read-only.",  # a standby, after a failover
     "25P03": _AWAY,  # this transaction was idle for too long
 }
 _CONNECTION_CLASS = "08"

@@ -12,15 +12,22 @@ _MEMBERS = {
     "engram_admin": (SERVER_ROLE,),
 }
 
+# There is no CREATE ROLE IF NOT EXISTS.
+_MAKE = (
+    "DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{role}') THEN"
+    " CREATE ROLE {role} NOLOGIN{attributes}; END IF; END $$;"
+)
+
 
 def role_statements(owner: str) -> list[str]:
-    """What an administrator of the cluster runs once, for a database whose owner may not make roles.
+    """What an administrator of the cluster runs, for a database whose owner may not make roles. Running it again is
+    harmless, and so is running it for another database of the cluster.
 
     ``owner`` is the role that migrates, a plain name.
     """
     quoted = '"' + owner.replace('"', '""') + '"'
     return [
-        *(f"CREATE ROLE {role} NOLOGIN{attributes};" for role, attributes in _ROLES.items()),
+        *(_MAKE.format(role=role, attributes=attributes) for role, attributes in _ROLES.items()),
         *(f"GRANT {role} TO {', '.join(members)};" for role, members in _MEMBERS.items()),
         f"GRANT {', '.join(_ROLES)} TO {quoted};",
     ]

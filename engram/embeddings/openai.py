@@ -18,6 +18,7 @@ from engram.embeddings.local import require_dimension
 from engram.embeddings.openai_encoder import OpenAIEncoder
 from engram.embeddings.pipeline import Capacity, TextEmbedder
 from engram.embeddings.tokens import estimated_tokens
+from engram.proxies import PAST_PROXIES
 from engram.settings import Settings
 
 DEFAULT_MODEL = "text-embedding-3-small"
@@ -76,7 +77,13 @@ def _client(settings: Settings, model: str) -> openai.AsyncOpenAI:
             )
         key = key or _NO_KEY  # and not the environment's OPENAI_API_KEY, which is for OpenAI alone
     try:
-        return openai.AsyncOpenAI(api_key=key, base_url=base_url, timeout=settings.embedding_timeout, max_retries=0)
+        return openai.AsyncOpenAI(
+            api_key=key,
+            base_url=base_url,
+            timeout=settings.embedding_timeout,
+            max_retries=0,
+            http_client=openai.DefaultAsyncHttpxClient(mounts=PAST_PROXIES),
+        )
     except openai.OpenAIError:
         raise EmbedderNotReadyProblem(
             Source("openai", model),

@@ -108,5 +108,9 @@ def _load() -> tuple[NDArray[np.float16], Any]:
     folder = Path(wordllama.__file__).parent
     loaded = wordllama.WordLlama.load(dim=DIMENSION, cache_dir=folder, disable_download=True)
     loaded.tokenizer.no_padding()
+    # It would keep ten thousand texts with their tokens, tens of megabytes, and find among them only what is said again
+    # to the letter. Older versions cannot be told.
+    if (resize := getattr(loaded.tokenizer.model, "_resize_cache", None)) is not None:
+        resize(0)
     # As they are in the wheel: wordllama makes them twice as large, and no more precise.
     return loaded.embedding.astype(np.float16), loaded.tokenizer

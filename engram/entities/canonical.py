@@ -44,6 +44,8 @@ _PLURAL_ENDINGS = (
     *("s", "men", "ren", "xen", "a", "i", "eople", "ice", "ae", "eese", "feet", "eeth", "im", "eaux"),
     *("they", "them"),
 )
+# What shows nothing and says nothing: soft hyphens, marks of direction, variants of emoji. Joiners do say something.
+_INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufe0e\ufe0f\ufeff]")
 _QUOTES = "\"'`\u201c\u201d\u2018\u2019\u00ab\u00bb"
 _IDENTIFIER = re.compile(r"(?P<kind>commit|error):(?P<name>[^\s`\"'*_<\[].*)", re.IGNORECASE | re.DOTALL)
 _POSSESSIVE = re.compile(r"(?:['\u2019\u02bc]s|(?<=s)['\u2019\u02bc])$", re.IGNORECASE)
@@ -61,7 +63,7 @@ def canonical_name(raw: str) -> str | None:
     """
     if len(raw) > MAX_NAME_CHARS:
         return None
-    text = " ".join(unicodedata.normalize("NFKC", raw).split())
+    text = " ".join(_INVISIBLE.sub("", unicodedata.normalize("NFKC", raw)).split())
     if len(text) > MAX_NAME_CHARS:
         return None
     text = text.strip(_QUOTES + " ")

@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeVar, cast, get_args, get_type_hints
 from fastapi import Depends
 from starlette.requests import Request
 
+from engram.http.rate_limits import RateLimiter
 from engram.problems import AuthenticationProblem
 from engram.services import Services
 from engram.tenants.roles import Role
@@ -56,13 +57,16 @@ def role_needed(endpoint: Callable[..., Any]) -> Role | None:
 async def admit(request: Request, role: Role | None) -> None:
     """Let a request pass to a route that needs ``role``, and keep its scope for it.
 
-    Raises AuthenticationProblem where the key opens nothing, and PermissionDeniedProblem where it opens less.
+    Raises AuthenticationProblem where the key opens nothing, RateLimitedProblem where it asks too often, and
+    PermissionDeniedProblem where it opens less.
     """
     if role is None:
         return
     authenticator = cast(Services, request.app.state.services).authenticator
     given = request.headers.getlist("authorization")
     scope = await (authenticator.scope_of(_key(given)) if given else authenticator.anonymous())
+    if scope.key is not None:
+        cast(RateLimiter, request.app.state.rate_limiter).check(scope.key.id, scope.key.rate_limit)
     scope.require(role)
     request.state.engram_scope = scope
 

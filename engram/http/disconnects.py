@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive
 
+from engram.problems import Problem
+
 T = TypeVar("T")
 
 
@@ -58,7 +60,10 @@ class _Watch:
         self._watching = asyncio.create_task(self._watch())
 
     async def _watch(self) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
+        try:
+            while (await self._receive())["type"] != "http.disconnect":
+                pass
+        except Problem:
+            return  # with a body that a read has no use for, and that is too large or too slow
         self._gone = True
         self._working.cancel()

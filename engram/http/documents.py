@@ -17,21 +17,24 @@ _DESCRIPTIONS = {
     401: "No API key was sent, or one that opens nothing.",
     403: "The API key is known, and may not do this.",
     404: "There is no such thing, or not for this caller.",
+    408: "The body came too slowly; the connection is closed.",
     409: "What is there already does not allow it.",
     413: "The body is larger than this server takes.",
     415: "The body is not JSON.",
     421: "The Host header names another server.",
     422: "The input is wrong; `errors` names the fields.",
+    429: "Too many requests with this key; `Retry-After` says when to come back.",
+    431: "The head of the request, its address and headers, is too large; the connection is closed.",
     500: "The server failed; its log has more under the request's id.",
     502: "The embedding provider failed. Nothing was stored.",
-    503: "Something that the server needs is away; `Retry-After` says when to come back.",
+    503: "The server is busy, or something that it needs is away; `Retry-After` says when to come back.",
     504: "The embedding provider took too long. Nothing was stored.",
 }
 
-ANYWHERE = (400, 401, 403, 421, 422, 500, 503)
+ANYWHERE = (400, 401, 403, 421, 422, 429, 431, 500, 503)
 """What every endpoint may answer."""
 
-WITH_BODY = (413, 415)
+WITH_BODY = (408, 413, 415)
 EMBEDDING = (502, 504)
 
 

@@ -29,6 +29,7 @@ class Visibility:
     session_id: str | None = None
     tags_any: list[str] | None = None
     tags_all: list[str] | None = None
+    tags_exact: list[str] | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     began_from: datetime | None = None
     began_before: datetime | None = None
@@ -55,6 +56,9 @@ class Visibility:
             clauses.append(f"{alias}.tags && {p(self.tags_any, 'text[]')}")
         if self.tags_all is not None:
             clauses.append(f"{alias}.tags @> {p(self.tags_all, 'text[]')}")
+        if self.tags_exact is not None:
+            tags = p(self.tags_exact, "text[]")
+            clauses.append(f"{alias}.tags @> {tags} AND {alias}.tags <@ {tags}")
         if self.began_from is not None:
             clauses.append(f"{alias}.valid_from >= {p(self.began_from, 'timestamptz')}")
         if self.began_before is not None:

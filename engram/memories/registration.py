@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncpg
+
 from engram.db.database import Database
 from engram.embeddings.base import EmbeddingModel
 from engram.embeddings.repository import EmbeddingModelRepository
@@ -24,12 +26,26 @@ async def register_model(database: Database, model: EmbeddingModel) -> VectorInd
         if others and await models.in_use():
             raise ConfigurationProblem(_mismatch(model, others[0]))
         for id, *_ in others:
-            await models.remove(id)
+            try:
+                await models.remove(id)
+            except asyncpg.ForeignKeyViolationError:
+                # Another server was writing its first memory.
+                raise ConfigurationProblem(_mismatch(model, others[0])) from None
         index = VectorIndex(same[0] if same else await models.insert(model), model.dimension)
         for name, statement in index.statements.items() if index.exists else ():
             if not await models.has_index(name):
                 await models.execute(statement)
     return index
+
+
+def model_replaced() -> ConfigurationProblem:
+    """What a server raises whose model is no longer that of the database: another one, with another model, was started
+    before anything was written. To go on would be to mix vectors that cannot be compared, or to find nothing."""
+    return ConfigurationProblem(
+        "Another server on this database was started with another embedding model, before this one had written"
+        " anything. Give both the same EMBEDDING_PROVIDER and EMBEDDING_MODEL, or each a database of its own, and start"
+        " again."
+    )
 
 
 def _mismatch(model: EmbeddingModel, other: tuple[int, str, str, int]) -> str:

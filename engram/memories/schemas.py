@@ -15,6 +15,7 @@ from engram.wire import (
     Label,
     Metadata,
     Name,
+    NewMetadata,
     ResponseModel,
     Unit,
     WireModel,
@@ -58,7 +59,12 @@ def _bare_names(value: Any) -> Any:
     return value
 
 
-Entities = Annotated[list[EntityRef], BeforeValidator(_bare_names), Field(max_length=MAX_ENTITIES)]
+_EntitiesInput = Annotated[list[EntityRef | Name], Field(max_length=MAX_ENTITIES)]
+Entities = Annotated[
+    list[EntityRef],
+    Field(max_length=MAX_ENTITIES),
+    BeforeValidator(_bare_names, json_schema_input_type=_EntitiesInput),
+]
 Tags = Annotated[list[Label], Field(max_length=MAX_TAGS)]
 
 
@@ -69,7 +75,7 @@ class MemoryItem(WireModel):
     user_id: Label | None = None
     session_id: Label | None = None
     tags: Tags = Field(default_factory=list)
-    metadata: Metadata = Field(default_factory=dict)
+    metadata: NewMetadata = Field(default_factory=dict)
     source: Label | None = None
     confidence: Unit = 1.0
     valid_from: Instant | None = Field(default=None, description="When it began to hold; default: now.")

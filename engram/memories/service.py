@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+import asyncpg
 from pydantic import TypeAdapter
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -21,6 +22,7 @@ from engram.memories.pending import PendingRepository
 from engram.memories.postings import Postings
 from engram.memories.preparation import Prepared, hashes_of, prepare
 from engram.memories.projections import Projector
+from engram.memories.registration import model_replaced
 from engram.memories.repository import MemoryRepository
 from engram.memories.rows import Listing, Twin
 from engram.memories.schemas import (
@@ -50,6 +52,9 @@ PROJECTION_GRACE = timedelta(minutes=1)
 """How long the request that wrote a memory has to make its links before the retry takes over."""
 
 ATTEMPTS = 3
+
+MODEL_CONSTRAINT = "memories_embedding_model_id_fkey"
+"""What a server violates whose model is not that of the database any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +255,12 @@ class MemoryService:
         memories = MemoryRepository(connection, scope)
         if ended:
             await memories.release_ended(agent_id, ended, now)
-        inserted = await memories.insert(agent_id, self._index.model_id, prepared.rows, now)
+        try:
+            inserted = await memories.insert(agent_id, self._index.model_id, prepared.rows, now)
+        except asyncpg.ForeignKeyViolationError as error:
+            if error.constraint_name != MODEL_CONSTRAINT:
+                raise
+            raise model_replaced() from None
         if inserted:
             new = sorted(inserted)
             await self._entities.declare(connection, scope, agent_id, prepared.declaration.only(inserted))

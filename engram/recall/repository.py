@@ -37,6 +37,8 @@ from engram.tuning import Tuning
 @dataclass(frozen=True, slots=True)
 class AskedAgent:
     language: str
+    registered: bool
+    """Whether the database is still that of the server's embedding model."""
     memories: int
     terms: int
     passages: int
@@ -99,7 +101,8 @@ class RecallRepository:
         """What a recall needs to know of its agent, and HNSW set to answer in full, in one statement."""
         row = await self._driver.fetchrow(
             f"""
-            SELECT a.language, coalesce(c.memories, 0) AS memories, coalesce(c.terms, 0) AS terms,
+            SELECT a.language, EXISTS (SELECT FROM embedding_models WHERE id = $4) AS registered,
+                coalesce(c.memories, 0) AS memories, coalesce(c.terms, 0) AS terms,
                 coalesce(c.passages, 0) AS passages,
                 {estimated_rows("memories")} AS stored, {estimated_rows("memory_passages")} AS stored_passages,
                 {SEARCH_SETTINGS}
@@ -114,11 +117,18 @@ class RecallRepository:
             agent_id,
             self._tenant_id,
             self._only,
+            self._index.model_id,
         )
         if row is None:
             return None
         return AskedAgent(
-            row["language"], row["memories"], row["terms"], row["passages"], row["stored"], row["stored_passages"]
+            language=row["language"],
+            registered=row["registered"],
+            memories=row["memories"],
+            terms=row["terms"],
+            passages=row["passages"],
+            stored=row["stored"],
+            stored_passages=row["stored_passages"],
         )
 
     async def arms(self, question: Question, agent: AskedAgent, top_k: int) -> Found:

@@ -17,6 +17,7 @@ from engram.entities.recognition import openings
 from engram.graph.relations import MULTIPLIERS, multipliers
 from engram.graph.schemas import RelationType
 from engram.memories.predicates import Visibility
+from engram.memories.registration import model_replaced
 from engram.memories.vectors import VectorIndex
 from engram.problems import InvalidInputProblem
 from engram.recall import diversity, ranking
@@ -52,8 +53,9 @@ class RecallService:
     async def recall(self, scope: Scope, request: RecallRequest) -> RecallResponse:
         """The memories that answer a query, best first.
 
-        The same request on the same data gives the same answer. Raises NotFoundProblem for an unknown agent, and what
-        the embedder raises. No connection is held while the query is embedded.
+        The same request on the same data gives the same answer. Raises NotFoundProblem for an unknown agent,
+        ConfigurationProblem where the database has become another model's, and what the embedder raises. No connection
+        is held while the query is embedded.
         """
         started = time.perf_counter()
         with stage("recall.embed"):
@@ -64,6 +66,8 @@ class RecallService:
                 agent = await recalls.agent(UUID(request.agent_id))
             if agent is None:
                 raise agent_not_found(request.agent_id)
+            if not agent.registered:
+                raise model_replaced()
             question = _question(request, vector, agent, self._tuning.recall)
             with stage("recall.arms"):
                 found = await recalls.arms(question, agent, request.top_k)
@@ -129,6 +133,7 @@ def _question(request: RecallRequest, vector: Vectors, agent: AskedAgent, tuning
             session_id=request.session_id,
             tags_any=tags.any if tags else None,
             tags_all=tags.all if tags else None,
+            tags_exact=tags.exact if tags else None,
             metadata=request.metadata or {},
             began_from=request.valid_from,
             began_before=request.valid_until,

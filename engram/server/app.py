@@ -20,13 +20,21 @@ import engram.memories.routes
 import engram.recall.routes
 from engram import __version__
 from engram.http.direct import DirectRoutes
+from engram.http.rate_limits import RateLimiter
 from engram.http.routing import StrictRoute
+from engram.origins import parse_origins
 from engram.server import health
 from engram.server.background import beside_requests
+from engram.server.docs.routes import documentation
 from engram.server.errors import HANDLERS, on_problem
 from engram.server.metrics import routes as metrics
 from engram.server.metrics.facts import DatabaseReader
-from engram.server.middleware import BodyLimit, KnownHosts, RequestContext
+from engram.server.middleware.admission import Admission
+from engram.server.middleware.bodies import BodyLimits
+from engram.server.middleware.context import RequestContext
+from engram.server.middleware.failures import UnforeseenFailures
+from engram.server.middleware.hosts import KnownHosts
+from engram.server.middleware.origins import ForeignOrigins
 from engram.server.openapi import describe, operation_id
 from engram.services import Services, open_services
 from engram.settings import Settings
@@ -55,6 +63,7 @@ def create_app(
     """
     telemetry = telemetry or Telemetry()
     settings = services.settings if services is not None else settings or Settings()
+    origins = parse_origins(settings.cors_origins or "")
     app = FastAPI(
         title="Engram",
         version=__version__,
@@ -62,12 +71,21 @@ def create_app(
         middleware=[
             Middleware(RequestContext, telemetry=telemetry),
             Middleware(KnownHosts, allowed=(settings.allowed_hosts or "").split(",")),
-            Middleware(BodyLimit, limit=settings.max_body_bytes),
+            *([Middleware(ForeignOrigins, origins=origins)] if origins else []),
+            Middleware(UnforeseenFailures),
+            Middleware(Admission, most=settings.max_concurrent_requests),
+            Middleware(
+                BodyLimits,
+                limit=settings.max_body_bytes,
+                patience=settings.body_timeout,
+                together=settings.max_held_body_bytes or 4 * settings.max_body_bytes,
+            ),
             Middleware(DirectRoutes, routes=_routes(), on_problem=on_problem),
         ],
         exception_handlers=HANDLERS,
         generate_unique_id_function=operation_id,
         redirect_slashes=False,
+        docs_url=None,
         redoc_url=None,
         # FastAPI makes spans and logs for whoever has set up OpenTelemetry in the process. They hold queries, and
         # messages of errors. Ours are in engram.telemetry.
@@ -84,8 +102,9 @@ def create_app(
     app.state.services = services
     app.state.telemetry = telemetry
     app.state.database_reader = DatabaseReader()
+    app.state.rate_limiter = RateLimiter(settings.rate_limit)
     app.state.methods = defaultdict(set)
-    for router in _ROUTERS:
+    for router in (*_ROUTERS, documentation()):
         app.include_router(router)
     for route in _routes():
         app.state.methods[route.path] |= route.methods

@@ -32,9 +32,11 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None)
     """The document of a problem. Its texts may hold what a client sent: they are cut, and made encodable."""
     found = dict(headers or {})
     if problem.retry_after is not None and math.isfinite(problem.retry_after):
-        found["Retry-After"] = str(max(0, math.ceil(problem.retry_after)))
+        found["Retry-After"] = str(max(1, math.ceil(problem.retry_after)))
     if problem.status == HTTPStatus.UNAUTHORIZED:
         found["WWW-Authenticate"] = 'Bearer realm="engram"'
+    if problem.status == HTTPStatus.REQUEST_TIMEOUT:
+        found["Connection"] = "close"  # what is left of the body may come yet, where the next request should begin
     document = {
         "type": problem.type,
         "title": problem.title,

@@ -23,7 +23,7 @@ from engram.wire import ResponseModel
 READY_SECONDS = 5.0
 """How long a probe waits for the database before it says that there is none."""
 
-router = APIRouter(prefix="/health", tags=["health"], route_class=StrictRoute, responses=problems(421, 422, 500))
+router = APIRouter(prefix="/health", tags=["health"], route_class=StrictRoute, responses=problems(421, 422, 431, 500))
 
 
 class Liveness(ResponseModel):
@@ -41,7 +41,13 @@ async def live() -> Liveness:
 @router.get(
     "/ready",
     summary="Whether the server can do its work",
-    responses={503: {"model": HealthReport, "description": "It cannot; `status` and the parts say why."}},
+    responses={
+        503: {
+            **problems(503)[503],  # where it is busy with other requests
+            "model": HealthReport,
+            "description": "It cannot; `status` and the parts say why.",
+        }
+    },
 )
 @public
 async def ready(response: Response, services: ServicesDep) -> HealthReport:

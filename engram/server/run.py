@@ -17,6 +17,7 @@ from engram.db.dsn import parse_dsn
 from engram.logs import configure_logging
 from engram.server.app import create_app, lifespan
 from engram.server.garbage import settled_heap
+from engram.server.protocol import BoundedHttp
 from engram.server.sockets import listen, refuse_open_door, url_of
 from engram.services import Services
 from engram.settings import Settings
@@ -56,6 +57,7 @@ def serve(settings: Settings) -> None:
 def _config(app: FastAPI) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=BoundedHttp,
         lifespan="off",  # entered by us: uvicorn would log a failure, and hide it
         ws="none",
         log_config=None,

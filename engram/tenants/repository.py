@@ -50,6 +50,14 @@ class KnownKey:
     revoked: bool
 
 
+@dataclass(frozen=True, slots=True)
+class KeyCounts:
+    """Keys that open something, and the tenants that they are of."""
+
+    valid: int
+    tenants: int
+
+
 class TenantRepository:
     def __init__(self, connection: AsyncConnection) -> None:
         self._driver = driver(connection)
@@ -138,14 +146,29 @@ class KeyRepository:
         )
         return [dict(row) for row in rows]
 
-    async def matching(self, text: str) -> list[tuple[UUID, UUID, str, bool]]:
-        """(tenant, id, prefix, whether it is revoked) of keys whose prefix or id a text is; at most three."""
+    async def counts(self) -> KeyCounts | None:
+        """Of all tenants; None for a role that may not see keys."""
+        if not await self._driver.fetchval("SELECT has_table_privilege('api_keys', 'SELECT')"):
+            return None
+        row = await self._driver.fetchrow(
+            """
+            SELECT count(*) AS valid, count(DISTINCT tenant_id) AS tenants FROM api_keys
+            WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
+            """
+        )
+        assert row is not None  # aggregates give one row always
+        return KeyCounts(**dict(row))
+
+    async def matching(self, text: str, digest: bytes | None) -> list[tuple[UUID, UUID, str, bool]]:
+        """(tenant, id, prefix, whether it is revoked) of keys whose prefix or id a text is, or of the one with a
+        digest; at most three."""
         rows = await self._driver.fetch(
             """
             SELECT tenant_id, id, prefix, revoked_at IS NOT NULL AS revoked FROM api_keys
-            WHERE prefix = $1 OR id::text = $1 ORDER BY id LIMIT 3
+            WHERE prefix = $1 OR id::text = $1 OR digest = $2 ORDER BY id LIMIT 3
             """,
             text,
+            digest,
         )
         return [(row["tenant_id"], row["id"], row["prefix"], row["revoked"]) for row in rows]
 

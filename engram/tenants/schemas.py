@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Annotated
 
+from pydantic import AfterValidator, Field
+
+from engram.rates import parse_rate
 from engram.tenants.roles import Role
 from engram.wire import Id, Instant, Name, ResponseModel, WireModel
+
+
+def _a_rate(text: str) -> str:
+    parse_rate(text)
+    return text
+
+
+Rate = Annotated[str, Field(max_length=64), AfterValidator(_a_rate)]
 
 
 class KeyCreate(WireModel):
@@ -14,7 +25,7 @@ class KeyCreate(WireModel):
     agent: Name | None = Field(default=None, description="Name or id: the key opens this agent and nothing else.")
     name: Name | None = Field(default=None, description="What the key is for.")
     expires_at: Instant | None = None
-    rate_limit: str | None = Field(default=None, max_length=64, description="Instead of ENGRAM_RATE_LIMIT.")
+    rate_limit: Rate | None = Field(default=None, description="Instead of ENGRAM_RATE_LIMIT.")
 
 
 class Key(ResponseModel):
@@ -49,3 +60,9 @@ class Tenant(ResponseModel):
     created_at: Instant
     agents: int
     keys: int = Field(description="Keys that open something.")
+
+
+class TenantDeleted(ResponseModel):
+    id: Id
+    name: str
+    agents: int = Field(description="Agents that were erased with it.")

@@ -12,9 +12,10 @@ from engram.audit.schemas import Action
 from engram.audit.service import Audit, Operator
 from engram.db.database import Database
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
-from engram.tenants.keys import digest_of, new_key, prefix_of
+from engram.tenants.deletion import TenantDeletion
+from engram.tenants.keys import digest_of, is_key, new_key, prefix_of
 from engram.tenants.repository import KeyRepository, NewKey, TenantRepository
-from engram.tenants.schemas import Key, KeyCreate, KeyCreated, Tenant
+from engram.tenants.schemas import Key, KeyCreate, KeyCreated, Tenant, TenantDeleted
 
 MAX_LISTED = 10_000
 
@@ -40,6 +41,16 @@ class OperatorService:
         async with self._database.snapshot() as connection:
             rows = await TenantRepository(connection).all(MAX_LISTED)
         return [Tenant.model_validate(row) for row in rows]
+
+    async def delete_tenant(self, name: str) -> TenantDeleted:
+        """Erase a tenant for good, with its agents, memories, keys and audit log.
+
+        Raises NotFoundProblem for an unknown one, ConflictProblem for one that must stay.
+        """
+        async with self._database.snapshot() as connection:
+            id = await _tenant_id(connection, name)
+        agents = await TenantDeletion(self._database, id, name).run()
+        return TenantDeleted(id=str(id), name=name, agents=agents)
 
     async def create_key(self, request: KeyCreate) -> KeyCreated:
         """A new key. Raises NotFoundProblem for an unknown tenant or agent, InvalidInputProblem for an end that is
@@ -87,15 +98,20 @@ class OperatorService:
             rows = await KeyRepository(connection).all(tenant_id, MAX_LISTED)
         return [Key.model_validate(row) for row in rows]
 
-    async def revoke(self, prefix_or_id: str) -> str:
-        """End a key, everywhere and at once; its prefix. Raises NotFoundProblem for an unknown one."""
+    async def revoke(self, named: str) -> str:
+        """End the key of a prefix, an id, or that whole key, everywhere and at once; its prefix.
+
+        Raises NotFoundProblem for an unknown one, ConflictProblem for a prefix that several have.
+        """
+        digest = digest_of(named) if is_key(named) else None
         async with self._database.transaction() as connection:
             keys = KeyRepository(connection)
-            found = await keys.matching(prefix_or_id)
+            found = await keys.matching(named, digest)
             if not found:
-                raise NotFoundProblem(f"There is no key {prefix_or_id}; engram keys list shows them.")
+                shown = named if digest is None else f"{prefix_of(named)}…"
+                raise NotFoundProblem(f"There is no key {shown}; engram keys list shows them.")
             if len(found) > 1:
-                raise ConflictProblem(f"Several keys begin with {prefix_or_id}: name one by its id.")
+                raise ConflictProblem(f"Several keys begin with {named}: name one by its id.")
             ((tenant_id, id, prefix, revoked),) = found
             if not revoked:
                 await keys.revoke(tenant_id, id, datetime.now(UTC))

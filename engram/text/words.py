@@ -41,6 +41,7 @@ _LETTER = rf"(?:(?![{_UNSPACED}_])[\w{_marks()}])"
 _WORD = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|{_LETTER}+(?:['\u2019\u02bc]{_LETTER}+)*")
 # The same for text in ASCII, which most is, at a fifth of the cost.
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:'[A-Za-z0-9]+)*")
+_PIECE = 65_536
 _POSSESSIVE = re.compile(r"['\u2019\u02bc]s$")
 
 
@@ -51,7 +52,33 @@ def has_unspaced(text: str) -> bool:
 
 def fold(text: str) -> str:
     """Compatibility-composed and case-folded: what compares equal whatever keyboard it came from."""
-    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+    if text.isascii():
+        return text.lower()
+    if len(text) <= _PIECE:
+        return _folded(text)
+    # In one call a long text would hold up all other threads: some characters become eighteen.
+    return "".join(map(_folded, _pieces(text)))
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """A text in pieces that can be folded one by one: none begins with what composes with the character before it."""
+    start = 0
+    while start < len(text):
+        end = start + _PIECE
+        while end < len(text) and _composes(text[end]):
+            end += 1
+        yield text[start:end]
+        start = end
+
+
+def _composes(char: str) -> bool:
+    """Whether a character may become one with what stands before it: marks, and the inner letters of Hangul."""
+    first = unicodedata.normalize("NFKD", char)[0]
+    return unicodedata.category(first)[0] == "M" or "\u1160" <= first <= "\u11ff"
 
 
 def runs(text: str) -> Iterator[tuple[str, bool]]:

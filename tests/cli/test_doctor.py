@@ -255,3 +255,27 @@ def test_what_must_be_mended_is_counted(examine: Examine) -> None:
     assert outcome.status == 1
     assert outcome.stdout.splitlines()[-1] == "2 things to mend, 1 warning"
     assert "→ " in outcome.stdout
+
+
+def test_who_can_connect_is_told(examine: Examine, run: Run, database_url: str) -> None:
+    def keys(**environment: str) -> tuple[str, str]:
+        outcome = examine("--json", ENGRAM_DATABASE_URL=database_url, **environment)
+        return statuses(outcome)["Keys"], told(outcome, "Keys")
+
+    assert keys() == ("ok", "none: only this machine can connect ")
+    status, detail = keys(ENGRAM_INSECURE_BIND="true")
+    assert (status, "engram keys create" in detail) == ("warn", True)
+    key = run("keys", "create", "--role", "admin", "--expires", "12h").stdout.strip()
+    run("tenants", "create", "acme")
+    run("keys", "create", "--role", "viewer", "--tenant", "acme")
+    assert keys() == ("ok", "2 valid keys in 2 tenants ")
+    run("keys", "revoke", key)
+    assert keys() == ("ok", "1 valid key in 1 tenant ")
+    asyncio.run(change(database_url, "UPDATE api_keys SET expires_at = now()"))
+    status, detail = keys()
+    assert (status, "nobody can connect" in detail) == ("fail", True)
+    assert "engram keys create --role admin" in detail
+
+
+def test_keys_are_not_told_of_where_nothing_is_known_of_them(examine: Examine, empty_database_url: str) -> None:
+    assert "Keys" not in statuses(examine("--json", ENGRAM_DATABASE_URL=empty_database_url))

@@ -31,6 +31,32 @@ def test_calls_share_a_connection(server: PortServer) -> None:
         assert client.memories.get(MEMORY_ID).content == client.memories.get(MEMORY_ID).content
 
 
+@pytest.fixture
+def proxy_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("proxy_that_is_away")
+async def test_this_machine_is_asked_past_a_proxy(server: PortServer) -> None:
+    by_name = server.base_url.replace("127.0.0.1", "localhost")
+    for url in (server.base_url, by_name):
+        with Engram(url, max_retries=0) as client:
+            assert client.memories.get(MEMORY_ID).id == MEMORY_ID
+        async with AsyncEngram(url, max_retries=0) as asynchronous:
+            assert (await asynchronous.memories.get(MEMORY_ID)).id == MEMORY_ID
+
+
+@pytest.mark.usefixtures("proxy_that_is_away")
+def test_other_machines_are_asked_through_a_proxy() -> None:
+    with Engram("http://memory.invalid", max_retries=0) as client, pytest.raises(APIConnectionError) as caught:
+        client.memories.get(MEMORY_ID)
+    # It is the proxy that refuses: nobody looked the name up.
+    assert "refused" in str(caught.value)
+
+
 def test_closing_closes_the_connections(server: PortServer) -> None:
     client = Engram(server.base_url)
     client.memories.get(MEMORY_ID)

@@ -19,6 +19,8 @@ DOCUMENTED_URL = "http://127.0.0.1:8080"
 _VARYING = [
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<id>"),
     (re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z"), "<time>"),
+    (re.compile(r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d"), "<time>"),
+    (re.compile(r"engram_[\w-]{8}…"), "<key>"),
     (re.compile(r"[\d.]+( ms)\b"), r"<number>\1"),
     (re.compile(r'("took_ms": ?)[\d.]+'), r"\1<number>"),
     # Another machine adds up floats in another order.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import httpx
 import typer.main
 from pydantic import AliasChoices
 from pydantic.fields import FieldInfo
 
+from engram.audit.schemas import Action
 from engram.cli.app import app
 from engram.db.database import driver
 from engram.memories.schemas import MemoryItem
@@ -75,16 +77,39 @@ def test_the_memories_page_lists_every_field_of_a_memory() -> None:
     assert set(MemoryItem.model_fields) - _fields(page("docs/memories.md")) == set()
 
 
+def _commands() -> Iterator[tuple[str, str, set[str]]]:
+    """(the section of the page that has it, its name, its options) of every command and every one of a group."""
+    for name, command in typer.main.get_group(app).commands.items():
+        within = getattr(command, "commands", {})
+        for full, one in ({f"{name} {inner}": each for inner, each in within.items()} or {name: command}).items():
+            options = {max(parameter.opts, key=len) for parameter in one.params} - {"--help"}
+            yield name, full, {option for option in options if option.startswith("-")}
+
+
 def test_the_command_line_page_has_every_command_and_option() -> None:
     text = page("docs/cli.md").text
     missing = []
-    for name, command in typer.main.get_group(app).commands.items():
-        section = re.search(rf"^## `engram {name}`$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-        options = {max(parameter.opts, key=len) for parameter in command.params} - {"--help"}
-        told = section[1] if section else ""
-        missing += [f"{name} {option}" for option in options if option.startswith("-") and f"`{option}" not in told]
-        missing += [] if section else [name]
+    for section, name, options in _commands():
+        found = re.search(rf"^## `engram {section}`$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+        told = found[0] if found else ""
+        missing += [f"{name} {option}" for option in options if f"`{option}" not in told]
+        missing += [] if f"`engram {name}" in told else [name]
     assert missing == []
+
+
+def test_the_page_of_keys_says_what_each_role_may_do() -> None:
+    told = dict(re.findall(r"^\| `(viewer|writer|admin)` \| (.+?) \|$", page("docs/security.md").text, re.MULTILINE))
+    needed: dict[str, set[str]] = {}
+    for path, operations in openapi()["paths"].items():
+        for method, operation in operations.items():
+            if (role := operation.get("x-engram-role")) is not None:
+                needed.setdefault(role, set()).add(f"{method.upper()} {path}")
+    assert {role: set(re.findall(r"`([^`]+)`", text)) for role, text in told.items()} == needed
+
+
+def test_the_page_of_keys_names_every_action_that_is_noted() -> None:
+    cells = re.findall(r"^\|([^|]+)\|", page("docs/security.md").text, re.MULTILINE)
+    assert set(re.findall(r"`([a-z]+\.[a-z]+)`", "\n".join(cells))) == {action.value for action in Action}
 
 
 async def test_the_observability_page_lists_every_metric_and_every_stage(

@@ -19,7 +19,11 @@ def test_python_prints_what_the_page_says(page: Page, live_server: str, monkeypa
 
 
 @pytest.mark.parametrize("page", [page for page in all_pages() if page.blocks("console")], ids=str)
-def test_commands_print_what_the_page_says(page: Page, live_server: str, tmp_path: Path) -> None:
+def test_commands_print_what_the_page_says(
+    page: Page, live_server: str, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # For an operator's commands, which work on the server's own database.
+    monkeypatch.setenv("ENGRAM_DATABASE_URL", database_url)
     shown = shown_commands(page)
     if any("curl " in one.command for one in shown) and not shutil.which("curl"):
         pytest.skip("curl is not installed")

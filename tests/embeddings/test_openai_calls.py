@@ -74,6 +74,16 @@ async def test_a_local_server_needs_no_key_and_does_not_get_openais(served, prov
     assert "sk-for-openai-alone" not in str(provider.requests[0].headers)
 
 
+async def test_a_server_on_this_machine_is_asked_past_a_proxy(served, provider, monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    embedder = await served()
+    provider.behave(well)
+    assert (await embedder.embed_query("text")).shape == (DIMENSION,)
+
+
 @pytest.mark.parametrize(
     ("model", "dimension", "sent"),
     [

@@ -151,3 +151,24 @@ assert root.handlers == [], root.handlers
 assert root.level == logging.WARNING, root.level
 """
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_texts_are_not_kept_in_memory():
+    script = """
+import asyncio, psutil
+from engram.embeddings import open_embedder
+from engram.settings import Settings
+
+async def grown():
+    embedder = await open_embedder(Settings(_env_file=None))
+    memory = []
+    for start in (0, 3000, 6000):
+        for number in range(start, start + 3000):
+            await embedder.embed_passages([f"What did Bartholomew say of the quarrel in spring, and of {number}?"])
+        memory.append(psutil.Process().memory_info().rss / 2**20)
+    return memory
+
+first, _, last = asyncio.run(grown())
+assert last - first < 8, (first, last)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -37,6 +37,8 @@ SAME = {
     "rtx 4090s": ["RTX 4090s"],
     "commit:9f3a2bs": ["commit:9f3a2bs", "Commit:9F3A2Bs", "`commit:9f3a2bs`"],
     "error:timeouts": ["error:Timeouts", "`error:Timeouts`", '"error:Timeouts"', "'Error:Timeouts'"],
+    "zyra": ["Zyra", "Zyra\u200b", "\ufeffZyra", "Zy\u00adra", "\u202aZyra\u202c"],
+    "wren \U0001f56f": ["Wren \U0001f56f", "Wren \U0001f56f\ufe0f", "wren \U0001f56f\ufe0e"],
     "北京": ["北京", " 北京 "],
     "汇率": ["汇率"],
     "서울": ["서울", "\u1109\u1165\u110b\u116e\u11af"],
@@ -75,6 +77,9 @@ def test_what_names_nothing_is_dropped(raw: str) -> None:
         ("error:timeouts", "error:`timeouts`"),
         ("error:timeouts", "error:timeout"),
         ("Sherlock", "Mr. Holmes"),
+        ("Wren \U0001f56f\ufe0f", "Wren \U0001f5ef\ufe0f"),
+        ("Team \U0001f3f4\U000e0067\U000e0062\U000e0065", "Team \U0001f3f4\U000e0067\U000e0062\U000e0073"),
+        ("Aster", "aster 0"),
     ],
 )
 def test_nothing_is_merged_that_only_looks_alike(one: str, other: str) -> None:

@@ -116,16 +116,20 @@ def test_a_condition_without_a_meaning_is_refused_by_name(condition: dict[str, A
         ([], ""),
         ({"any": []}, ""),
         ({"any": [], "all": ["a"]}, ""),
+        ({"exact": ["a"]}, "a"),
+        ({"exact": ["b", "a", "a"]}, "ab"),
+        ({"exact": []}, "none"),
+        ({"exact": ["a"], "any": ["b"]}, ""),
         ({}, "ab a b c none"),
     ],
 )
-async def test_tags_ask_for_any_or_for_all(space: Space, tags: Any, expected: str) -> None:
+async def test_tags_ask_for_any_for_all_or_for_no_other(space: Space, tags: Any, expected: str) -> None:
     for name, given in {"ab": ["a", "b"], "a": ["a"], "b": ["b"], "c": ["c"], "none": []}.items():
         await space.remember(name, tags=given)
     assert sorted(await space.texts(tags=tags)) == sorted(expected.split())
 
 
-@pytest.mark.parametrize("tags", ["a", '["a"]', {"any": "a"}, {"none": ["a"]}, [""], [" "]])
+@pytest.mark.parametrize("tags", ["a", '["a"]', {"any": "a"}, {"none": ["a"]}, {"exact": "a"}, [""], [" "]])
 def test_tags_that_are_no_list_are_refused(tags: Any) -> None:
     with pytest.raises(ValidationError, match="tags"):
         RecallRequest(agent_id=AGENT, query="?", tags=tags)
@@ -202,6 +206,7 @@ CHAIN = {
     "session": ({"session_id": "s"}, {"session_id": "t"}, {"session_id": "s"}),
     "any tag": ({"tags": ["a", "b"]}, {"tags": ["c"]}, {"tags": ["b"]}),
     "all tags": ({"tags": ["a", "b"]}, {"tags": ["a"]}, {"tags": {"all": ["a", "b"]}}),
+    "exact tags": ({"tags": ["a"]}, {"tags": ["a", "b"]}, {"tags": {"exact": ["a"]}}),
     "metadata": ({"metadata": {"k": 1}}, {"metadata": {}}, {"metadata": {"k": 1}}),
     "window": ({"valid_from": NOON}, {"valid_from": NOON - HOUR}, {"valid_from": NOON}),
     "later window": ({"valid_from": NOON}, {"valid_from": NOON + HOUR}, {"valid_until": NOON + HOUR}),

@@ -32,9 +32,9 @@ async def engram(live_server: str) -> AsyncIterator[AsyncEngram]:
 
 @asynccontextmanager
 async def slow(administrator: asyncpg.Connection) -> AsyncIterator[None]:
-    """While memories are locked, every statement about them waits."""
+    """While agents and memories are locked, every statement about them waits."""
     async with administrator.transaction():
-        await administrator.execute("LOCK TABLE memories IN ACCESS EXCLUSIVE MODE")
+        await administrator.execute("LOCK TABLE agents, memories IN ACCESS EXCLUSIVE MODE")
         yield
 
 
@@ -77,6 +77,10 @@ async def test_a_read_is_cancelled_down_to_the_database(
         ("POST", "/v1/memories/recall", {"agent_id": agent.id, "query": "Alice"}),
         ("GET", f"/v1/memories?agent_id={agent.id}", None),
         ("GET", f"/v1/graph/edges?memory_id={memory.id}", None),
+        ("GET", f"/v1/memories/{memory.id}", None),
+        ("GET", f"/v1/agents/{agent.id}/stats", None),
+        ("GET", f"/v1/agents/{agent.id}", None),
+        ("GET", "/v1/agents", None),
     ]
     for read in reads:
         async with slow(administrator):

@@ -94,11 +94,11 @@ async def test_a_query_of_many_words_is_answered(engram: AsyncEngram, agent: Age
 
 
 RECALL_REFUSALS: list[tuple[str, dict[str, Any]]] = [
-    *[("top_k", {"top_k": value}) for value in (0, -1, 201, 10**9, 10**400, 1.5, "many", None, [10])],
-    *[("graph_weight", {"graph_weight": value}) for value in (-0.1, 1.1, 10**400, "much", None)],
-    *[("max_hops", {"max_hops": value}) for value in (-1, 6)],
-    *[("hop_penalty", {"hop_penalty": value}) for value in (-0.1, 1)],
-    *[("min_score", {"min_score": value}) for value in (-1, 2)],
+    *[("top_k", {"top_k": value}) for value in (0, -1, 201, 10**9, 10**400, 1.5, True, "many", None, [10])],
+    *[("graph_weight", {"graph_weight": value}) for value in (-0.1, 1.1, 10**400, True, "much", None)],
+    *[("max_hops", {"max_hops": value}) for value in (-1, 6, False)],
+    *[("hop_penalty", {"hop_penalty": value}) for value in (-0.1, 1, False)],
+    *[("min_score", {"min_score": value}) for value in (-1, 2, True)],
     *[
         (name, {name: value})
         for name in ("as_of", "valid_from", "valid_until")
@@ -125,7 +125,7 @@ RECALL_REFUSALS: list[tuple[str, dict[str, Any]]] = [
         )
     ],
     *[("relation_types", {"relation_types": value}) for value in ("causal", ["likes"], [""], [None])],
-    *[("embedding", {"embedding": value}) for value in ([], [1.0], ["x"], "[1]", [None], [10**400])],
+    *[("embedding", {"embedding": value}) for value in ([], [1.0], ["x"], "[1]", [None], [10**400], [True] * 256)],
     *[("agent_id", {"agent_id": value}) for value in ("", "  ", "all", "*", None, 1, [], "0" * 10_000)],
     ("filter", {"filter": {"user_sub": "other"}}),
     ("tenant_id", {"tenant_id": "00000000-0000-7000-8000-000000000002"}),
@@ -142,7 +142,7 @@ async def test_a_recall_that_cannot_be_meant_is_refused_by_name(http: httpx.Asyn
 
 MEMORY_REFUSALS: list[tuple[str, dict[str, Any]]] = [
     *[("content", {"content": value}) for value in ("", "  ", "\u200b\u2060", None, 7, ["x"], "x" * 2_000_001)],
-    *[("confidence", {"confidence": value}) for value in (-0.1, 1.1, 10**400, "sure")],
+    *[("confidence", {"confidence": value}) for value in (-0.1, 1.1, 10**400, True, "sure")],
     *[("tags", {"tags": value}) for value in ("a", '["a"]', {"a": 1}, [""], [7], ["x"] * 65)],
     *[("metadata", {"metadata": value}) for value in ("{}", [], None, {"n": 10**400})],
     *[("entities", {"entities": value}) for value in ("Alice", [""], [{"name": "A", "role": "boss"}], [7], ["x"] * 65)],
@@ -234,7 +234,13 @@ async def test_keys_and_values_of_filters_are_only_data(engram: AsyncEngram, age
 
 async def test_a_time_without_an_offset_is_in_utc(engram: AsyncEngram, agent: Agent) -> None:
     memory = await engram.memories.create(agent.id, "Alice moved", valid_from="2024-01-05T00:00:00")
-    for moment in ("2024-01-05T00:00:00", "2024-01-05T00:00:00Z", "2024-01-05T02:00:00+02:00", "2024-01-05"):
+    for moment in (
+        "2024-01-05T00:00:00",
+        "2024-01-05T00:00:00Z",
+        "2024-01-05t00:00:00z",
+        "2024-01-05T02:00:00+02:00",
+        "2024-01-05",
+    ):
         assert [hit.id for hit in await engram.memories.recall(agent.id, "Alice", as_of=moment)] == [memory.id]
     for before in ("2024-01-04T23:59:59", "2024-01-05T00:00:00+00:01"):
         assert list(await engram.memories.recall(agent.id, "Alice", as_of=before)) == []

@@ -39,6 +39,14 @@ def test_operations_are_named_for_what_they_do() -> None:
     assert all(found["summary"] and found["tags"] for _, _, found in operations())
 
 
+def test_every_operation_but_those_of_health_names_the_key_and_the_role_that_it_wants() -> None:
+    roles = {found["operationId"]: found.get("x-engram-role") for _, _, found in operations()}
+    assert {name for name, role in roles.items() if role is None} == {"live", "ready"}
+    assert set(roles.values()) - {None} == {"viewer", "writer", "admin"}
+    assert all(found["security"] == [{"apiKey": []}] for _, _, found in operations() if "x-engram-role" in found)
+    assert (roles["recall"], roles["create_memory"], roles["delete_agent"]) == ("viewer", "writer", "admin")
+
+
 def test_everything_that_is_referred_to_is_there() -> None:
     for name in set(re.findall(r"#/components/schemas/(\w+)", str(openapi()))):
         assert name in openapi()["components"]["schemas"]

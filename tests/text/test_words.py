@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import sys
 import unicodedata
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engram.text import words as splitting
 from engram.text.words import fold, words
 
 
@@ -49,6 +52,29 @@ def test_how_accents_are_encoded_makes_no_difference(text: str) -> None:
 @given(st.text())
 def test_folding_twice_changes_nothing(text: str) -> None:
     assert fold(fold(text)) == fold(text)
+
+
+@pytest.fixture(scope="module")
+def short_pieces() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(splitting, "_PIECE", 2)
+        yield
+
+
+COMPOSING = st.text(st.sampled_from("aeE\u0301\u0323\u0308ﺷﷺ\u1112\u1161\u11ab한\u0915\u093c\u09c7\u09beﬁİſ\u3099か ①"))
+
+
+@pytest.mark.usefixtures("short_pieces")
+@given(st.text() | COMPOSING)
+def test_a_long_text_is_folded_in_pieces_as_it_would_be_in_one(text: str) -> None:
+    assert fold(text) == unicodedata.normalize("NFKC", text).casefold()
+
+
+def test_nothing_that_composes_begins_a_piece() -> None:
+    for code in range(sys.maxunicode + 1):
+        canonical = unicodedata.decomposition(chr(code)).split()
+        if len(canonical) == 2 and not canonical[0].startswith("<"):
+            assert splitting._composes(chr(int(canonical[1], 16))), canonical
 
 
 @given(st.text(), st.text())

@@ -16,7 +16,7 @@ from engram.embeddings.repository import EmbeddingModelRepository
 from engram.memories.pending import PendingRepository
 from engram.problems import ConfigurationProblem, Problem
 from engram.settings import Settings
-from engram.tenants.repository import PresentedKeys
+from engram.tenants.repository import KeyCounts, KeyRepository, PresentedKeys
 
 _SECONDS = 3.0
 _AVAILABLE = "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
@@ -24,12 +24,14 @@ _AVAILABLE = "SELECT default_version FROM pg_available_extensions WHERE name = '
 
 @dataclass(slots=True)
 class Contents:
-    """What a migrated database holds: embedding models as (provider, name, dimension), and what waits for links."""
+    """What a migrated database holds: embedding models as (provider, name, dimension), keys, and what waits for links.
+    None is not known."""
 
     models: list[tuple[str, str, int]] = field(default_factory=list)
     has_memories: bool = False
     pending: int | None = None
-    has_keys: bool = False
+    has_keys: bool | None = None
+    keys: KeyCounts | None = None
 
 
 async def examine_database(url: str, settings: Settings) -> tuple[list[Finding], Contents]:
@@ -89,5 +91,6 @@ async def _revision(connection: AsyncConnection, contents: Contents) -> Finding:
     contents.models = [(provider, name, dimension) for _, provider, name, dimension in await models.all()]
     contents.has_memories = await models.in_use()
     contents.has_keys = await PresentedKeys(connection).any_exist()
+    contents.keys = await KeyRepository(connection).counts()
     contents.pending = await PendingRepository(connection).count()
     return ok("Revision", f"{current}, the newest")

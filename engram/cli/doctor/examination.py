@@ -9,6 +9,7 @@ from engram.cli.doctor.database import Contents, examine_database
 from engram.cli.doctor.embedded import examine_embedded
 from engram.cli.doctor.embedder import examine_embedder, examine_model
 from engram.cli.doctor.findings import Finding, ok, warn
+from engram.cli.doctor.keys import examine_keys
 from engram.cli.doctor.machine import examine_data_dir, examine_python
 from engram.cli.doctor.server import examine_server
 from engram.cli.doctor.variables import examine_settings
@@ -24,9 +25,9 @@ def examine(data_dir: Path | None) -> list[Finding]:
     if data_dir is not None:
         settings = settings.model_copy(update={"data_dir": data_dir})
     stored, contents = asyncio.run(_storage(settings))
-    report, served = examine_server(settings, has_keys=contents.has_keys)
+    report, served = examine_server(settings, has_keys=bool(contents.has_keys))
     pending = contents.pending if contents.pending is not None or report is None else report.pending_links
-    return [*findings, *stored, *served, *_pending(pending)]
+    return [*findings, *stored, *examine_keys(contents, settings), *served, *_pending(pending)]
 
 
 async def _storage(settings: Settings) -> tuple[list[Finding], Contents]:

@@ -1,0 +1,73 @@
+"""Which hosts a server answers for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import lru_cache
+from ipaddress import ip_address
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from engram.http.problems import MisdirectedProblem
+from engram.problems import Problem
+from engram.server.errors import problem_response
+from engram.server.middleware.headers import header_values
+
+_ASKING = ("http", "websocket")
+
+
+class KnownHosts:
+    """Refuses requests for hosts that are neither this machine nor among ``allowed``.
+
+    A server without API keys trusts whoever reaches loopback. That must not be any page open in a browser whose host
+    name was made to resolve to 127.0.0.1. Where there are keys, the key decides. A key that is sent to a server without
+    any proves nothing: such a page can send one too.
+    """
+
+    def __init__(self, app: ASGIApp, allowed: Collection[str]) -> None:
+        self._app = app
+        self._allowed = frozenset(name.strip().casefold() for name in allowed) - {""}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] in _ASKING and not self._knows(_host(scope)) and await _trusts_anybody(scope):
+            problem = MisdirectedProblem(
+                "This server has no API keys, and answers only to requests for localhost. Ask for 127.0.0.1, or name "
+                "the host in ENGRAM_ALLOWED_HOSTS where the network around it can be trusted."
+            )
+            await problem_response(problem)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _knows(self, host: str) -> bool:
+        return "*" in self._allowed or host.casefold() in self._allowed or is_loopback(host)
+
+
+async def _trusts_anybody(scope: Scope) -> bool:
+    services = scope["app"].state.services
+    if services is None:
+        return True
+    try:
+        return not await services.authenticator.look()
+    except Problem:
+        # The database is away: what was known of it last holds.
+        return not services.authenticator.closed
+
+
+@lru_cache(maxsize=64)
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine by its name alone: no name is looked up."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _host(scope: Scope) -> str:
+    """The Host header without its port; of several, none counts."""
+    given = header_values(scope, b"host")
+    host = given[0].decode("latin-1").strip().lower() if len(given) == 1 else ""
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0].removesuffix(".")
