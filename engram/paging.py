@@ -6,7 +6,7 @@ import base64
 import binascii
 from typing import Annotated, TypeVar
 
-from pydantic import Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import Field, JsonValue, StringConstraints, TypeAdapter, ValidationError
 
 from engram.problems import InvalidInputProblem
 
@@ -18,6 +18,13 @@ MAX_CURSOR_CHARS = 8000
 Key = TypeVar("Key")
 
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT)]
+
+Cursor = Annotated[
+    str,
+    StringConstraints(max_length=MAX_CURSOR_CHARS),
+    Field(json_schema_extra={"minLength": 1, "pattern": "^[A-Za-z0-9_=-]*$"}),
+]
+"""Text that a list gave. Which text, only ``decode_cursor`` can say."""
 
 _PARTS: TypeAdapter[list[JsonValue]] = TypeAdapter(list[JsonValue])
 

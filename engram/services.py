@@ -18,6 +18,7 @@ from engram.entities.projection import EntityProjection
 from engram.entities.service import EntityService
 from engram.graph.projection import ThematicProjection
 from engram.graph.service import GraphService
+from engram.idempotency.service import IdempotencyService
 from engram.memories.projections import Projector
 from engram.memories.registration import register_model
 from engram.memories.service import MemoryService
@@ -35,6 +36,7 @@ class Services:
     database: Database
     embedder: Embedder
     authenticator: Authenticator
+    idempotency: IdempotencyService
     projector: Projector
     agents: AgentService
     memories: MemoryService
@@ -100,6 +102,7 @@ async def assemble(
         database=database,
         embedder=embedder,
         authenticator=Authenticator(database),
+        idempotency=IdempotencyService(database, agents),
         projector=projector,
         agents=agents,
         memories=MemoryService(

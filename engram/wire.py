@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from datetime import UTC, date, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 from pydantic import (
@@ -18,9 +17,16 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     JsonValue,
     StringConstraints,
 )
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from engram.characters import LABEL, NAME, STORABLE, TEXT, not_blank, one_line, printable, storable
+
+T = TypeVar("T")
 
 MAX_CONTENT_CHARS = 2_000_000
 MAX_QUERY_CHARS = 10_000
@@ -28,8 +34,6 @@ MAX_METADATA_DEPTH = 16
 MAX_METADATA_KEYS = 1_000
 MAX_METADATA_CHARS = 200_000
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
 _CANONICAL_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)?)?", re.IGNORECASE)
 
@@ -49,37 +53,6 @@ class ResponseModel(WireModel):
     """Base of what the server answers. A client older than the server ignores what it does not know."""
 
     model_config = ConfigDict(extra="ignore", ser_json_inf_nan="null")
-
-
-def _storable(text: str) -> str:
-    """Postgres stores neither NUL nor lone surrogates; other control characters break line tools."""
-    if "\x00" in text:
-        raise ValueError("must not contain NUL characters")
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ValueError(f"must not contain lone surrogates (character {error.start})") from None
-    return text
-
-
-def _printable(text: str) -> str:
-    if _CONTROL.search(text):
-        raise ValueError("must not contain control characters")
-    return text
-
-
-def _not_blank(text: str) -> str:
-    """Not blank, and not made only of characters that show nothing (zero-width spaces, joiners, controls).
-
-    A character that this Python's tables do not know may be an emoji of this year.
-    """
-    if all(unicodedata.category(char) in _INVISIBLE for char in text):
-        raise ValueError("must not be blank")
-    return text
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _canonical_uuid(value: Any) -> Any:
@@ -115,24 +88,11 @@ def _instant(value: Any) -> datetime:
         raise ValueError("is outside the years 1 to 9999 in UTC") from None
 
 
-def _number(value: Any) -> Any:
-    """True counts as 1 in Python, and a limit of true as one of 1."""
-    if isinstance(value, bool):
-        raise ValueError("must be a number, not true or false")
-    return value
-
-
-def _numbers(value: Any) -> Any:
-    if isinstance(value, list | tuple) and any(type(item) is bool for item in value):
-        raise ValueError("must hold numbers, not true or false")
-    return value
-
-
 def storable_json(value: Any, depth: int = 0) -> Any:
     if depth > MAX_METADATA_DEPTH:
         raise ValueError(f"must not be nested deeper than {MAX_METADATA_DEPTH} levels")
     if isinstance(value, str):
-        _storable(value)
+        storable(value)
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError("must not contain NaN or infinite numbers")
     elif isinstance(value, int | float) and abs(value) >= 10**308:
@@ -140,7 +100,7 @@ def storable_json(value: Any, depth: int = 0) -> Any:
         raise ValueError("must not contain numbers of more than 308 digits")
     elif isinstance(value, dict):
         for key, item in value.items():
-            _storable(key)
+            storable(key)
             storable_json(item, depth + 1)
     elif isinstance(value, list):
         for item in value:
@@ -168,34 +128,65 @@ def _of_bounded_size(metadata: dict[str, Any]) -> dict[str, Any]:
     return metadata
 
 
+def _no_truth_value(value: Any) -> Any:
+    # Python takes true for 1.
+    if isinstance(value, bool):
+        raise ValueError("must be a number, not true or false")
+    return value
+
+
+def _no_number(value: Any) -> Any:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        raise ValueError("must be true or false")
+    return value
+
+
+def shown_as(**schema: Any) -> Any:
+    """What a JSON Schema says of a field beside what pydantic knows: rules that validators keep."""
+    return Field(json_schema_extra=schema)
+
+
+class _NotNull:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        shown = handler(schema)
+        choices = [choice for choice in shown.pop("anyOf") if choice != {"type": "null"}]
+        return {**choices[0], **shown} if len(choices) == 1 else {"anyOf": choices, **shown}
+
+
+Omissible = Annotated[T | None, _NotNull()]
+"""What may be left out, which is None here; null is not sent, and no JSON Schema speaks of it."""
+
 Id = Annotated[
     str,
     BeforeValidator(_canonical_uuid),
-    Field(json_schema_extra={"format": "uuid"}, examples=["01890a5d-ac96-774b-bcce-b302099a8057"]),
+    shown_as(format="uuid", examples=["01890a5d-ac96-774b-bcce-b302099a8057"]),
 ]
 """A UUID as text, in canonical spelling."""
 
 Content = Annotated[
     str,
     StringConstraints(min_length=1, max_length=MAX_CONTENT_CHARS),
-    AfterValidator(_storable),
-    AfterValidator(_not_blank),
+    AfterValidator(storable),
+    AfterValidator(not_blank),
+    shown_as(pattern=TEXT),
 ]
 """A memory's text: stored to the letter."""
 
 Query = Annotated[
     str,
     StringConstraints(min_length=1, max_length=MAX_QUERY_CHARS),
-    AfterValidator(_storable),
-    AfterValidator(_not_blank),
+    AfterValidator(storable),
+    AfterValidator(not_blank),
+    shown_as(pattern=TEXT),
 ]
 
 Label = Annotated[
     str,
     StringConstraints(min_length=1, max_length=256),
-    AfterValidator(_storable),
-    AfterValidator(_printable),
-    AfterValidator(_not_blank),
+    AfterValidator(storable),
+    AfterValidator(printable),
+    AfterValidator(not_blank),
+    shown_as(pattern=LABEL),
 ]
 """A short identifier that the caller chose: user, session, tag, source."""
 
@@ -203,35 +194,39 @@ Name = Annotated[
     str,
     # In UTF-8 at most 2,048 bytes: a unique index takes 2,704.
     StringConstraints(min_length=1, max_length=512),
-    AfterValidator(_storable),
-    AfterValidator(_one_line),
-    AfterValidator(_printable),
-    AfterValidator(_not_blank),
+    AfterValidator(storable),
+    AfterValidator(one_line),
+    AfterValidator(printable),
+    AfterValidator(not_blank),
+    shown_as(pattern=NAME),
 ]
 """A name that a person would read: white space and line breaks collapse to one space."""
 
-Note = Annotated[str, StringConstraints(max_length=4000), AfterValidator(_storable)]
+Storable = Annotated[str, AfterValidator(storable), shown_as(pattern=STORABLE)]
+
+Note = Annotated[Storable, StringConstraints(max_length=4000)]
 
 Instant = Annotated[
     datetime,
     BeforeValidator(_instant),
-    Field(json_schema_extra={"format": "date-time"}, examples=["2026-05-01T12:00:00Z"]),
+    shown_as(format="date-time", examples=["2026-05-01T12:00:00Z"]),
 ]
 """A moment in UTC. Input may be a datetime or ISO 8601 text; without an offset it is read as UTC."""
 
-Metadata = Annotated[dict[str, JsonValue], AfterValidator(storable_json)]
+Metadata = Annotated[dict[str, JsonValue], AfterValidator(storable_json), shown_as(propertyNames={"pattern": STORABLE})]
 
 NewMetadata = Annotated[Metadata, AfterValidator(_of_bounded_size)]
 """Metadata to be stored. What is stored already may be larger."""
 
-Number = BeforeValidator(_number)
-"""Marks a field that takes a number, which a truth value is not."""
+A_NUMBER = BeforeValidator(_no_truth_value)
+"""For ``int`` and ``float`` in a body: a number, or one as text, and no truth value."""
 
-Unit = Annotated[float, Number, Field(ge=0, le=1, allow_inf_nan=False)]
+Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), A_NUMBER]
 """A number in [0, 1]."""
 
+Truth = Annotated[bool, BeforeValidator(_no_number)]
+"""A truth value, or one as text."""
+
 Embedding = Annotated[
-    list[Annotated[float, Field(allow_inf_nan=False)]],
-    Field(min_length=1, max_length=16000),
-    BeforeValidator(_numbers),
+    list[Annotated[float, Field(strict=True, allow_inf_nan=False)]], Field(min_length=1, max_length=16000)
 ]

@@ -9,4 +9,5 @@ pytest_plugins = [
     "tests.fixtures.services",
     "tests.fixtures.spaces",
     "tests.fixtures.servers",
+    "tests.fixtures.tenants",
 ]

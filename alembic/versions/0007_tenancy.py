@@ -180,6 +180,26 @@ UNCOVERING = (
     "ALTER TABLE mentions ADD PRIMARY KEY (agent_id, entity_id, memory_id) INCLUDE (is_subject)",
 )
 
+# Foreign keys look past policies: one that named the agent alone would let a row of one tenant lie with an agent of
+# another, in the way of what that tenant writes.
+OF_AGENTS = ("agent_counters", "memories", "entities")
+OWNED = (
+    "ALTER TABLE agents ADD UNIQUE (tenant_id, id)",
+    *(
+        f"ALTER TABLE {table} DROP CONSTRAINT {table}_agent_id_fkey,"
+        " ADD FOREIGN KEY (tenant_id, agent_id) REFERENCES agents (tenant_id, id) ON DELETE CASCADE"
+        for table in OF_AGENTS
+    ),
+)
+UNOWNED = (
+    *(
+        f"ALTER TABLE {table} DROP CONSTRAINT {table}_tenant_id_agent_id_fkey,"
+        " ADD FOREIGN KEY (agent_id) REFERENCES agents (id) ON DELETE CASCADE"
+        for table in OF_AGENTS
+    ),
+    "ALTER TABLE agents DROP CONSTRAINT agents_tenant_id_id_key",
+)
+
 # Each runs with its owner's rights, looks where it was made and nowhere else, and answers one question.
 FUNCTIONS = {
     "engram_authenticate(bytea)": """
@@ -289,7 +309,7 @@ def upgrade() -> None:
     op.execute(f"GRANT USAGE ON SCHEMA {schema} TO {', '.join(ROLES)}")
     for other in op.get_bind().execute(text(CLOSED_EXTENSION)).scalars():
         op.execute(f"GRANT USAGE ON SCHEMA {other} TO {', '.join(ROLES)}")
-    for statement in (*TABLES, *GRANTS, *COVERING):
+    for statement in (*TABLES, *GRANTS, *COVERING, *OWNED):
         op.execute(statement)
     for table in ("tenants", *TENANT_TABLES):
         column = "id" if table == "tenants" else "tenant_id"
@@ -316,7 +336,7 @@ def downgrade() -> None:
         op.execute(f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY")
     for table in ("idempotency_keys", "audit_log", "api_keys"):
         op.execute(f"DROP TABLE {table}")
-    for statement in UNCOVERING:
+    for statement in (*UNOWNED, *UNCOVERING):
         op.execute(statement)
     schema = op.get_bind().execute(text("SELECT quote_ident(current_schema())")).scalar_one()
     op.execute(f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {', '.join(ROLES)}")

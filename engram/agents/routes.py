@@ -13,13 +13,13 @@ from engram.http.disconnects import unless_disconnected
 from engram.http.documents import ANYWHERE, WITH_BODY, problems
 from engram.http.queries import PageQuery
 from engram.http.routing import StrictRoute
-from engram.wire import Id, Name
+from engram.wire import Id, Name, Omissible
 
 router = APIRouter(prefix="/v1/agents", tags=["agents"], route_class=StrictRoute, responses=problems(*ANYWHERE))
 
 
 class AgentQuery(PageQuery):
-    name: Name | None = None
+    name: Omissible[Name] = None
 
 
 _CREATE = {"agent": {"value": {"name": "support-bot", "metadata": {"team": "billing"}, "language": "english"}}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from engram.wire import Id, Instant, Metadata, Name, NewMetadata, ResponseModel, WireModel
+from engram.wire import Id, Instant, Metadata, Name, NewMetadata, Omissible, ResponseModel, WireModel
 
 
 class AgentCreate(WireModel):
@@ -20,8 +20,8 @@ class AgentCreate(WireModel):
 class AgentUpdate(WireModel):
     """Only what is named changes."""
 
-    name: Name | None = None
-    metadata: NewMetadata | None = None
+    name: Omissible[Name] = None
+    metadata: Omissible[NewMetadata] = None
 
 
 class Agent(ResponseModel):

@@ -39,10 +39,14 @@ class AgentService:
             raise InvalidInputProblem.of("language", f"must be one of {', '.join(LANGUAGES)}")
         async with self._database.transaction(scope) as connection:
             agents = AgentRepository(connection, scope)
-            if scope.agent_id is not None and await agents.by_name(request.name) is None:
-                raise PermissionDeniedProblem("This key is for one agent: it makes no others.")
-            created = await agents.insert(uuid7(), request.name, request.language, request.metadata)
+            # A key to one agent finds that one here. It inserts nothing, or where the agent goes in this moment it
+            # would make another.
+            created = scope.agent_id is None and await agents.insert(
+                uuid7(), request.name, request.language, request.metadata
+            )
             row = await agents.by_name(request.name)
+            if row is None and scope.agent_id is not None:
+                raise PermissionDeniedProblem("This key is for one agent: it makes no others.")
             if created and row is not None:
                 await self._note(connection, scope, Action.agent_create, row["id"], name=request.name)
         if row is None:
@@ -71,7 +75,10 @@ class AgentService:
         return AgentPage(data=data, next_cursor=encode_cursor(data[-1].name) if more else None)
 
     async def update(self, scope: Scope, id: str, request: AgentUpdate) -> Agent:
-        """Change what the request names. Raises ConflictProblem where the new name is taken."""
+        """Change what the request names. Raises ConflictProblem where the new name is taken.
+
+        Raises PermissionDeniedProblem for a new name where a key is for one agent: it would tell the names of others.
+        """
         changes = {field: getattr(request, field) for field in request.model_fields_set}
         empty = [field for field, value in changes.items() if value is None]
         if empty:
@@ -79,8 +86,12 @@ class AgentService:
         try:
             async with self._database.transaction(scope) as connection:
                 agents = AgentRepository(connection, scope)
-                found = not changes or await agents.update(UUID(id), changes, datetime.now(UTC))
-                row = await agents.by_id(UUID(id)) if found else None
+                row = await agents.by_id(UUID(id))
+                if row is not None and scope.agent_id is not None and changes.get("name", row["name"]) != row["name"]:
+                    raise PermissionDeniedProblem("This key is for one agent, and cannot rename it.")
+                if row is not None and changes:
+                    found = await agents.update(UUID(id), changes, datetime.now(UTC))
+                    row = await agents.by_id(UUID(id)) if found else None
                 if changes and row is not None:
                     await self._note(connection, scope, Action.agent_update, UUID(id), fields=[*sorted(changes)])
         except IntegrityError:

@@ -58,6 +58,8 @@ def read_metadata(values: list[str] | None) -> dict[str, Any] | None:
 def _object(text: str) -> dict[str, Any]:
     try:
         value: dict[str, Any] = json.loads(text)
+    except RecursionError:
+        raise typer.BadParameter("is nested too deeply", param_hint="--metadata") from None
     except ValueError as error:
         raise typer.BadParameter(f"is not valid JSON: {error}", param_hint="--metadata") from None
     return value

@@ -59,7 +59,7 @@ class Options:
 def _base_url(text: str) -> httpx.URL:
     try:
         url = httpx.URL(text)
-    except httpx.InvalidURL:
+    except (httpx.InvalidURL, UnicodeError):
         url = httpx.URL()
     if url.scheme not in ("http", "https") or not url.host:
         # Neither the text nor httpx's complaint is repeated: a password may be in them.

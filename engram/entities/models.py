@@ -8,7 +8,6 @@ from uuid import UUID
 from sqlalchemy import (
     Boolean,
     DateTime,
-    ForeignKey,
     ForeignKeyConstraint,
     Index,
     Text,
@@ -25,11 +24,12 @@ class EntityRow(Base):
     __tablename__ = "entities"
     __table_args__ = (
         UniqueConstraint("agent_id", "name"),
+        ForeignKeyConstraint(["tenant_id", "agent_id"], ["agents.tenant_id", "agents.id"], ondelete="CASCADE"),
         # Recognition looks names up by their first two words.
         Index("entities_opening_idx", "agent_id", "opening"),
     )
 
-    agent_id: Mapped[UUID] = mapped_column(ForeignKey("agents.id", ondelete="CASCADE"), primary_key=True)
+    agent_id: Mapped[UUID] = mapped_column(primary_key=True)
     id: Mapped[UUID] = mapped_column(primary_key=True)
     tenant_id: Mapped[UUID]
     name: Mapped[str] = mapped_column(Text)

@@ -14,7 +14,7 @@ from engram.http.disconnects import unless_disconnected
 from engram.http.documents import ANYWHERE, WITH_BODY, problems
 from engram.http.queries import PageQuery
 from engram.http.routing import StrictRoute
-from engram.wire import Id, Instant, Unit, WireModel
+from engram.wire import Id, Instant, Omissible, Unit, WireModel
 
 router = APIRouter(prefix="/v1/graph/edges", tags=["graph"], route_class=StrictRoute, responses=problems(*ANYWHERE))
 
@@ -22,13 +22,11 @@ router = APIRouter(prefix="/v1/graph/edges", tags=["graph"], route_class=StrictR
 class EdgeQuery(PageQuery):
     memory_id: Id
     direction: Direction = Direction.both
-    relation_type: list[RelationType] | None = Field(
-        default=None,
-        max_length=len(RelationType),
-        description="May be repeated: edges of any of these; default: all.",
+    relation_type: Omissible[Annotated[list[RelationType], Field(max_length=len(RelationType))]] = Field(
+        default=None, description="May be repeated: edges of any of these; default: all."
     )
     min_weight: Unit = 0.0
-    as_of: Instant | None = Field(default=None, description="Only edges that held at this instant.")
+    as_of: Omissible[Instant] = Field(default=None, description="Only edges that held at this instant.")
 
 
 class EdgeKey(WireModel):

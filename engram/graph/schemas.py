@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from engram.wire import Id, Instant, Label, Note, Number, ResponseModel, WireModel
+from engram.wire import A_NUMBER, Id, Instant, Label, Note, ResponseModel, WireModel
 
 
 class RelationType(StrEnum):
@@ -35,7 +35,7 @@ class EdgeCreate(WireModel):
     source_id: Id
     target_id: Id
     relation_type: RelationType
-    weight: Annotated[float, Number] = Field(default=1.0, gt=0, le=1, allow_inf_nan=False)
+    weight: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False), A_NUMBER] = 1.0
     label: Label | None = Field(default=None, description="A name of the writer's own, such as `depends_on`.")
     reason: Note | None = None
     valid_from: Instant | None = None

@@ -75,4 +75,4 @@ def _key(given: list[str]) -> str:
     scheme, _, key = given[0].partition(" ")
     if len(given) > 1 or scheme.lower() != "bearer":
         raise AuthenticationProblem("Send one API key, as 'Authorization: Bearer KEY'.")
-    return key.strip()
+    return key.strip(" ")

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from engram.http.access import admit, role_needed, scope_of
 from engram.http.body import read_body
 from engram.http.dependencies import services_of
+from engram.http.idempotency import answered_once, is_write
 from engram.http.routing import check_query
 from engram.problems import Problem
 
@@ -66,6 +67,7 @@ def _answer(route: APIRoute) -> Answer | None:
     }
     body: type[BaseModel] | None = hints.get("body")
     role = role_needed(route.endpoint)
+    writes = is_write(route, role)
     usual_status = route.status_code or 200
     dump = TypeAdapter(model).dump_json
 
@@ -75,11 +77,15 @@ def _answer(route: APIRoute) -> Answer | None:
         given = {name: await source(request) for name, source in sources.items()}
         if body is not None:
             given["body"] = await read_body(request, body)
-        made = Response(status_code=usual_status)
-        if "response" in wanted:
-            given["response"] = made
-        content = dump(await route.endpoint(**given), by_alias=True)
-        return Response(content, status_code=made.status_code, media_type="application/json")
+
+        async def carry_out() -> Response:
+            made = Response(status_code=usual_status)
+            if "response" in wanted:
+                given["response"] = made
+            content = dump(await route.endpoint(**given), by_alias=True)
+            return Response(content, status_code=made.status_code, media_type="application/json")
+
+        return await (answered_once(request, given.get("body"), carry_out) if writes else carry_out())
 
     return answer
 

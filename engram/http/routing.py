@@ -9,12 +9,16 @@ from urllib.parse import unquote_to_bytes
 
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
+from starlette._utils import get_route_path
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import Scope
 
 from engram.http.access import admit, role_needed
 from engram.http.body import read_body
 from engram.http.fields import MAX_ERRORS, shortened
+from engram.http.idempotency import answered_once, is_write
 from engram.http.problems import BadRequestProblem
 from engram.problems import FieldError, InvalidInputProblem
 
@@ -29,19 +33,29 @@ class StrictRoute(APIRoute):
     ambiguous, on the event loop. All of that is refused here, or done beside the loop.
     """
 
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """A fixed address, such as ``/v1/memories/batch``, is never taken for one with a parameter in its place."""
+        if self.param_convertors and get_route_path(scope) in scope["app"].state.methods:
+            return Match.NONE, {}
+        return super().matches(scope)
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
         hints = get_type_hints(self.endpoint)
         body: type[BaseModel] | None = hints.get("body")
         repeatable = _parameters(hints.get("query"))
         role = role_needed(self.endpoint)
+        writes = is_write(self, role)
 
         async def handle_strictly(request: Request) -> Response:
             await admit(request, role)
             check_query(request, repeatable)
-            if body is not None:
-                request = _ReadRequest(request, await read_body(request, body))
-            return await handle(request)
+            given = await read_body(request, body) if body is not None else None
+
+            async def carry_out() -> Response:
+                return await handle(_ReadRequest(request, given) if given is not None else request)
+
+            return await (answered_once(request, given, carry_out) if writes else carry_out())
 
         return handle_strictly
 

@@ -7,9 +7,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, JsonValue
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+)
 
-from engram.wire import storable_json
+from engram.characters import STORABLE
+from engram.wire import Omissible, Storable, storable_json
 
 OPERATORS = ("eq", "ne", "gt", "gte", "lt", "lte", "in", "exists", "contains")
 _ORDERED = ("gt", "gte", "lt", "lte")
@@ -58,4 +66,32 @@ def _checked_filter(metadata: dict[str, Any]) -> dict[str, Any]:
     return metadata
 
 
-MetadataFilter = Annotated[dict[str, JsonValue], Field(max_length=MAX_CONDITIONS), AfterValidator(_checked_filter)]
+class MetadataConditions(BaseModel):
+    """What must hold of one field of the metadata: all of these."""
+
+    # For a JSON Schema alone: it is ``conditions`` that checks.
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"minProperties": 1})
+
+    eq: Omissible[JsonValue] = None
+    ne: Omissible[JsonValue] = None
+    gt: Omissible[float | Storable] = None
+    gte: Omissible[float | Storable] = None
+    lt: Omissible[float | Storable] = None
+    lte: Omissible[float | Storable] = None
+    in_: Omissible[list[JsonValue]] = Field(default=None, alias="in")
+    exists: Omissible[bool] = None
+    contains: Storable | float | bool | None = None
+
+
+_Bare = Storable | float | bool | None | list[JsonValue]
+_Input = Annotated[
+    dict[str, _Bare | MetadataConditions],
+    Field(max_length=MAX_CONDITIONS, json_schema_extra={"propertyNames": {"pattern": STORABLE}}),
+]
+
+MetadataFilter = Annotated[
+    dict[str, JsonValue],
+    Field(max_length=MAX_CONDITIONS),
+    AfterValidator(_checked_filter),
+    BeforeValidator(lambda value: value, json_schema_input_type=_Input),
+]

@@ -12,6 +12,7 @@ from sqlalchemy import (
     DateTime,
     Double,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
@@ -36,6 +37,7 @@ WIRE_COLUMNS = (
 class MemoryRow(Base):
     __tablename__ = "memories"
     __table_args__ = (
+        ForeignKeyConstraint(["tenant_id", "agent_id"], ["agents.tenant_id", "agents.id"], ondelete="CASCADE"),
         CheckConstraint("status in ('current', 'superseded', 'deleted')", name="status"),
         CheckConstraint("valid_until is null or valid_until > valid_from", name="window"),
         Index(
@@ -59,7 +61,7 @@ class MemoryRow(Base):
         ),
     )
 
-    agent_id: Mapped[UUID] = mapped_column(ForeignKey("agents.id", ondelete="CASCADE"), primary_key=True)
+    agent_id: Mapped[UUID] = mapped_column(primary_key=True)
     id: Mapped[UUID] = mapped_column(primary_key=True)
     tenant_id: Mapped[UUID]
     status: Mapped[str] = mapped_column(Text, server_default=text("'current'"))

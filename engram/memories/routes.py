@@ -15,7 +15,6 @@ from engram.http.queries import PageQuery
 from engram.http.routing import StrictRoute
 from engram.memories.rows import Listing
 from engram.memories.schemas import (
-    MAX_TAGS,
     BatchCreated,
     MemoryBatch,
     MemoryCreate,
@@ -24,19 +23,18 @@ from engram.memories.schemas import (
     MemoryDetail,
     MemoryPage,
     MemoryStatus,
+    Tags,
 )
-from engram.wire import Id, Label
+from engram.wire import Id, Label, Omissible
 
 router = APIRouter(prefix="/v1/memories", tags=["memories"], route_class=StrictRoute, responses=problems(*ANYWHERE))
 
 
 class MemoryQuery(PageQuery):
     agent_id: Id
-    user_id: Label | None = None
-    session_id: Label | None = None
-    tag: list[Label] | None = Field(
-        default=None, max_length=MAX_TAGS, description="May be repeated: memories that have all of these."
-    )
+    user_id: Omissible[Label] = None
+    session_id: Omissible[Label] = None
+    tag: Omissible[Tags] = Field(default=None, description="May be repeated: memories that have all of these.")
     status: MemoryStatus = MemoryStatus.current
     include_total: bool = Field(default=False, description="Count all that match.")
 

@@ -59,7 +59,12 @@ def _bare_names(value: Any) -> Any:
     return value
 
 
-Entities = Annotated[list[EntityRef], BeforeValidator(_bare_names), Field(max_length=MAX_ENTITIES)]
+_EntitiesInput = Annotated[list[EntityRef | Name], Field(max_length=MAX_ENTITIES)]
+Entities = Annotated[
+    list[EntityRef],
+    Field(max_length=MAX_ENTITIES),
+    BeforeValidator(_bare_names, json_schema_input_type=_EntitiesInput),
+]
 Tags = Annotated[list[Label], Field(max_length=MAX_TAGS)]
 
 

@@ -10,16 +10,29 @@ from pydantic import BeforeValidator, Field, model_validator
 from engram.graph.schemas import Direction, RelationType
 from engram.memories.filters import MetadataFilter
 from engram.memories.schemas import Memory
-from engram.wire import Embedding, Id, Instant, Label, Number, Query, ResponseModel, Unit, WireModel
+from engram.wire import (
+    A_NUMBER,
+    Embedding,
+    Id,
+    Instant,
+    Label,
+    Query,
+    ResponseModel,
+    Truth,
+    Unit,
+    WireModel,
+)
+
+_Labels = Annotated[list[Label], Field(max_length=64)]
 
 
 class TagFilter(WireModel):
     """``any``: at least one of these; ``all``: every one of these; ``exact``: these and no other. An empty ``any``
     matches nothing, an empty ``exact`` what has no tags."""
 
-    any: list[Label] | None = Field(default=None, max_length=64)
-    all: list[Label] | None = Field(default=None, max_length=64)
-    exact: list[Label] | None = Field(default=None, max_length=64)
+    any: _Labels | None = None
+    all: _Labels | None = None
+    exact: _Labels | None = None
 
 
 def _bare_list(value: Any) -> Any:
@@ -27,17 +40,17 @@ def _bare_list(value: Any) -> Any:
     return {"any": list(value)} if isinstance(value, list | tuple) else value
 
 
-Tags = Annotated[TagFilter, BeforeValidator(_bare_list)]
+Tags = Annotated[TagFilter, BeforeValidator(_bare_list, json_schema_input_type=TagFilter | _Labels)]
 
 
 class RecallRequest(WireModel):
     agent_id: Id
     query: Query
-    top_k: Annotated[int, Number] = Field(default=10, ge=1, le=200)
+    top_k: Annotated[int, Field(ge=1, le=200), A_NUMBER] = 10
     graph_weight: Unit = Field(default=0.4, description="0 ranks by vector alone, 1 by the graph alone.")
-    max_hops: Annotated[int, Number] = Field(default=2, ge=0, le=5)
-    hop_penalty: Annotated[float, Number] = Field(default=0.05, ge=0, lt=1, allow_inf_nan=False)
-    lexical: bool = Field(default=True, description="Whether words that query and memory share count.")
+    max_hops: Annotated[int, Field(ge=0, le=5), A_NUMBER] = 2
+    hop_penalty: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False), A_NUMBER] = 0.05
+    lexical: Truth = Field(default=True, description="Whether words that query and memory share count.")
     relation_types: list[RelationType] | None = Field(
         default=None, max_length=len(RelationType), description="Walk only these; an empty list walks none."
     )
@@ -54,7 +67,7 @@ class RecallRequest(WireModel):
         description="0 ranks by score alone. Above it, a hit much like one already chosen gives way to another "
         "(maximal marginal relevance), and hits stand in the order chosen.",
     )
-    explain: bool = False
+    explain: Truth = False
     embedding: Embedding | None = Field(default=None, description="The query's embedding, if computed already.")
 
     @model_validator(mode="after")

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import cast
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
@@ -20,6 +21,7 @@ import engram.recall.routes
 from engram import __version__
 from engram.http.direct import DirectRoutes
 from engram.http.rate_limits import RateLimiter
+from engram.http.routing import StrictRoute
 from engram.origins import parse_origins
 from engram.server import health
 from engram.server.background import beside_requests
@@ -110,7 +112,12 @@ def create_app(
 
 
 def _routes() -> list[APIRoute]:
-    return [route for router in _ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+    """Raises TypeError for one of another class: it would ask nobody for a key."""
+    routes = [route for router in _ROUTERS for route in router.routes]
+    for route in routes:
+        if not isinstance(route, StrictRoute):
+            raise TypeError(f"the route {route!r} is no StrictRoute, and open to anybody")
+    return cast(list[APIRoute], routes)
 
 
 @asynccontextmanager

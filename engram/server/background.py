@@ -12,6 +12,9 @@ from engram.telemetry.watching import Telemetry, watching
 RETRY_SECONDS = 30.0
 """How often is looked for links that could not be made."""
 
+SWEEP_SECONDS = 300.0
+"""How often answers that were kept for their time are removed."""
+
 
 @asynccontextmanager
 async def beside_requests(services: Services, telemetry: Telemetry) -> AsyncIterator[None]:
@@ -20,6 +23,7 @@ async def beside_requests(services: Services, telemetry: Telemetry) -> AsyncIter
         tasks = [
             asyncio.create_task(services.projector.retry_forever(pause=RETRY_SECONDS)),
             asyncio.create_task(services.authenticator.note_forever()),
+            asyncio.create_task(services.idempotency.sweep_forever(pause=SWEEP_SECONDS)),
         ]
     try:
         yield

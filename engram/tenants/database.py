@@ -36,10 +36,14 @@ class TenantDatabase:
             yield connection
 
     @asynccontextmanager
-    async def transaction(self, scope: Scope) -> AsyncIterator[AsyncConnection]:
-        """A transaction that may write. Raises PermissionDeniedProblem for a scope that only reads."""
+    async def transaction(self, scope: Scope, *, durable: bool = True) -> AsyncIterator[AsyncConnection]:
+        """A transaction that may write. Raises PermissionDeniedProblem for a scope that only reads.
+
+        One that is not ``durable`` does not wait for the disk: a crash of the database may undo it, as a whole.
+        """
         scope.require(Role.writer)
-        async with self._database.transaction(setup=_within(Role.writer, scope)) as connection:
+        setup = _within(Role.writer, scope) + ("" if durable else "; SET LOCAL synchronous_commit = off")
+        async with self._database.transaction(setup=setup) as connection:
             yield connection
 
     @asynccontextmanager

@@ -51,7 +51,13 @@ def test_importing_the_clients_loads_wire_models_and_no_server() -> None:
     own = {name for name in modules if name.startswith("engram.") and not name.startswith("engram.client")}
     rooms = {name for name in own if name.endswith(".schemas")}
     packages = {name.removesuffix(".schemas") for name in rooms}
-    assert own - rooms - packages == {"engram.wire", "engram.health", "engram.memories.filters", "engram.proxies"}
+    assert own - rooms - packages == {
+        "engram.characters",
+        "engram.wire",
+        "engram.health",
+        "engram.memories.filters",
+        "engram.proxies",
+    }
 
 
 def test_importing_the_package_alone_loads_no_http_client() -> None:

@@ -117,7 +117,7 @@ class TestNamedOrigins:
         assert answers[-1].status_code == 500
         for answer in answers:
             assert answer.headers["access-control-allow-origin"] == FOREIGN
-            assert answer.headers["access-control-expose-headers"] == "X-Request-ID, Retry-After"
+            assert answer.headers["access-control-expose-headers"] == "X-Request-ID, Retry-After, Idempotent-Replayed"
             assert "access-control-allow-credentials" not in answer.headers
             assert "origin" in answer.headers["vary"].lower()
 

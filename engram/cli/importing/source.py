@@ -50,11 +50,13 @@ class Source:
 
 @contextmanager
 def open_source(file: str) -> Iterator[Source]:
-    """Open a file; ``-`` is stdin, which is kept on disk meanwhile. Raises OSError."""
+    """Open a file; ``-`` is stdin, which is kept on disk meanwhile. Raises OSError and CommandError."""
     if file == "-":
         with _spooled(sys.stdin.buffer) as stream:
             yield Source(stream, f"stdin-{_digest(stream)[:12]}", "")
         return
+    if "\x00" in file:
+        raise CommandError("no file's name holds NUL")
     path = Path(file)
     with path.open("rb") as opened:
         name = one_line(path.stem)[:_NAME_CHARS] or "file"

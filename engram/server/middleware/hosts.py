@@ -9,15 +9,19 @@ from ipaddress import ip_address
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engram.http.problems import MisdirectedProblem
+from engram.problems import Problem
 from engram.server.errors import problem_response
 from engram.server.middleware.headers import header_values
+
+_ASKING = ("http", "websocket")
 
 
 class KnownHosts:
     """Refuses requests for hosts that are neither this machine nor among ``allowed``.
 
     A server without API keys trusts whoever reaches loopback. That must not be any page open in a browser whose host
-    name was made to resolve to 127.0.0.1. Where there are keys, or one is sent, the key decides.
+    name was made to resolve to 127.0.0.1. Where there are keys, the key decides. A key that is sent to a server without
+    any proves nothing: such a page can send one too.
     """
 
     def __init__(self, app: ASGIApp, allowed: Collection[str]) -> None:
@@ -25,7 +29,7 @@ class KnownHosts:
         self._allowed = frozenset(name.strip().casefold() for name in allowed) - {""}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if _trusts_anybody(scope) and not self._knows(_host(scope)):
+        if scope["type"] in _ASKING and not self._knows(_host(scope)) and await _trusts_anybody(scope):
             problem = MisdirectedProblem(
                 "This server has no API keys, and answers only to requests for localhost. Ask for 127.0.0.1, or name "
                 "the host in ENGRAM_ALLOWED_HOSTS where the network around it can be trusted."
@@ -38,11 +42,15 @@ class KnownHosts:
         return "*" in self._allowed or host.casefold() in self._allowed or is_loopback(host)
 
 
-def _trusts_anybody(scope: Scope) -> bool:
-    if scope["type"] not in ("http", "websocket"):
-        return False
+async def _trusts_anybody(scope: Scope) -> bool:
     services = scope["app"].state.services
-    return not (header_values(scope, b"authorization") or (services is not None and services.authenticator.closed))
+    if services is None:
+        return True
+    try:
+        return not await services.authenticator.look()
+    except Problem:
+        # The database is away: what was known of it last holds.
+        return not services.authenticator.closed
 
 
 @lru_cache(maxsize=64)

@@ -14,7 +14,7 @@ from engram.server.errors import problem_response
 
 METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
 SENT_HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "X-Request-ID")
-READ_HEADERS = ("X-Request-ID", "Retry-After")
+READ_HEADERS = ("X-Request-ID", "Retry-After", "Idempotent-Replayed")
 
 
 class ForeignOrigins(CORSMiddleware):

@@ -1,0 +1,92 @@
+"""Where an answer leads: OpenAPI's links, from what an operation answers to what the next one takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Link = dict[str, Any]
+
+
+def _query_or_path(**parameters: str) -> dict[str, Any]:
+    return {"parameters": parameters}
+
+
+def _body(**fields: str) -> dict[str, Any]:
+    return {"requestBody": fields}
+
+
+_ID = "$response.body#/id"
+_FIRST = "$response.body#/data/0/id"
+_SECOND = "$response.body#/data/1/id"
+_NEXT = "$response.body#/next_cursor"
+_HIT = "$response.body#/results/0/id"
+_OTHER_HIT = "$response.body#/results/1/id"
+_AGENT = "$response.body#/agent_id"
+
+_OF_AGENT = {
+    "get_agent": _query_or_path(agent_id=_ID),
+    "update_agent": _query_or_path(agent_id=_ID),
+    "agent_stats": _query_or_path(agent_id=_ID),
+    "delete_agent": _query_or_path(agent_id=_ID),
+    "create_memory": _body(agent_id=_ID),
+    "create_memories": _body(agent_id=_ID),
+    "list_memories": _query_or_path(agent_id=_ID),
+    "recall": _body(agent_id=_ID),
+}
+_OF_MEMORY = {
+    "get_memory": _query_or_path(memory_id=_ID),
+    "delete_memory": _query_or_path(memory_id=_ID),
+    "get_edges": _query_or_path(memory_id=_ID),
+    "create_edge": _body(source_id=_ID),
+    "list_memories": _query_or_path(agent_id=_AGENT),
+    "recall": _body(agent_id=_AGENT),
+    "agent_stats": _query_or_path(agent_id=_AGENT),
+}
+
+
+def _of_two_memories(first: str, second: str) -> dict[str, Link]:
+    return {
+        "get_memory": _query_or_path(memory_id=first),
+        "delete_memory": _query_or_path(memory_id=first),
+        "get_edges": _query_or_path(memory_id=first),
+        "create_edge": _body(source_id=first, target_id=second),
+    }
+
+
+_LINKS: dict[str, dict[str, Link]] = {
+    "create_agent": _OF_AGENT,
+    "get_agent": _OF_AGENT,
+    "update_agent": {"get_agent": _query_or_path(agent_id=_ID)},
+    "list_agents": {
+        "get_agent": _query_or_path(agent_id=_FIRST),
+        "list_memories": _query_or_path(agent_id=_FIRST),
+        "create_memory": _body(agent_id=_FIRST),
+        "recall": _body(agent_id=_FIRST),
+        "list_agents": _query_or_path(cursor=_NEXT),
+    },
+    "create_memory": _OF_MEMORY,
+    "create_memories": _of_two_memories(_HIT, _OTHER_HIT),
+    "get_memory": _OF_MEMORY,
+    "list_memories": {
+        **_of_two_memories(_FIRST, _SECOND),
+        "list_memories": _query_or_path(agent_id="$request.query.agent_id", cursor=_NEXT),
+    },
+    "recall": _of_two_memories(_HIT, _OTHER_HIT),
+    "create_edge": {
+        "get_edges": _query_or_path(memory_id="$response.body#/source_memory_id"),
+        "delete_edge": _query_or_path(
+            source_id="$response.body#/source_memory_id",
+            target_id="$response.body#/target_memory_id",
+            relation_type="$response.body#/relation_type",
+        ),
+    },
+    "get_edges": {
+        "get_memory": _query_or_path(memory_id="$response.body#/data/0/target_memory_id"),
+        "get_edges": _query_or_path(memory_id="$request.query.memory_id", cursor=_NEXT),
+    },
+}
+
+
+def links_of(operation_id: str) -> dict[str, Link]:
+    """The links of an operation's good answers, by the operation that each leads to; a page's to the next page."""
+    return {target: {"operationId": target, **arguments} for target, arguments in _LINKS.get(operation_id, {}).items()}

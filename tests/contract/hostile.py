@@ -1,0 +1,105 @@
+"""Texts that break what was not made for them."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+SAMPLES = (
+    *("\x00", "a\x00b", "\ud800", "a\udfffb", "\udc80\udcff", "\ud83d", "\x07", "a\x1b[31mb", "\x7f", "\x85", "\x9b"),
+    *(
+        "\u202eabc",
+        "a\u2066b\u2069",
+        "\u200b",
+        "a\u200bb",
+        "\u200d",
+        "\ufeff",
+        "\ufeffabc",
+        "a\ufeff",
+        "\u2028",
+        "a\u2029b",
+    ),
+    *("e" + "\u0301" * 200, "\ufdd0", "a\ufffeb", "\uffff", "\U0001fffe", "\U0010ffff", "\ue000", "𝒳𐍈", "\U000e0041"),
+    *("é", "e\u0301", "ﬁ", "Å", "Å", "İ", "ß", "👩‍👩‍👧‍👦", "🇵🇹", "👍🏽", "한국어", "مرحبا", "ไทย"),
+    *(
+        "",
+        " ",
+        "\t",
+        "\n",
+        "\r\n",
+        "\x0b",
+        "\x0c",
+        "\x1c",
+        "\x1f",
+        "\xa0",
+        "\u2003",
+        "\u3000",
+        "\u180e",
+        "\u2060",
+        "\xad",
+    ),
+    *("a\tb", "a\nb", "a\r\nb", " a ", "a  b", "\na", "a\n"),
+    *(
+        "' OR 1=1 --",
+        "'; drop table memories--",
+        '"',
+        "\\",
+        "\\x00",
+        "\\u0000",
+        "$1",
+        ":name",
+        "%s",
+        "{}",
+        "${x}",
+        "--",
+        "/*",
+    ),
+    *(
+        "%",
+        "_",
+        "a%b",
+        "%00",
+        "%ff",
+        "%u0000",
+        "%zz",
+        "+",
+        "&a=b",
+        "#",
+        "?",
+        "=",
+        ";",
+        ".*",
+        "(",
+        "[a-",
+        "a{1,",
+        "(?i)",
+        "^$",
+    ),
+    *(
+        "a & b | !c:*",
+        "<->",
+        "a:*",
+        "!!!",
+        "((",
+        "..",
+        "../../etc/passwd",
+        "/",
+        "null",
+        "true",
+        "NaN",
+        "0",
+        "-1",
+        "1e400",
+        "[]",
+    ),
+    *("x" * 257, "x" * 513, "x" * 4001, "x" * 10_001, "🙂" * 256, "🙂" * 257, "🙂" * 512, " " * 600),
+)
+
+_PIECES = st.sampled_from([text for text in SAMPLES if 0 < len(text) < 20])
+_CHARS = st.characters(exclude_categories=()) | st.characters(categories=["Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Mn"])
+
+texts: st.SearchStrategy[str] = st.one_of(
+    st.sampled_from(SAMPLES),
+    st.text(_CHARS, max_size=30),
+    st.lists(_PIECES | st.text(max_size=5), min_size=2, max_size=4).map("".join),
+)
+"""Lone surrogates among them."""

@@ -1,0 +1,71 @@
+"""What one answer leads to: operations one after the other, along the links of the document, each kept to it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Any
+
+import hypothesis
+import requests
+from schemathesis import Case, Response
+from schemathesis.core.failures import FailureGroup
+from schemathesis.specs.openapi.checks import ensure_resource_availability
+
+from tests.contract import rules  # noqa: F401  # a check is known once it is imported
+from tests.contract.document import OPERATIONS, published
+from tests.contract.world import World
+from tests.fixtures.fuzzing import EXAMPLES, SEED, drawing
+
+SEQUENCES = 2 * EXAMPLES
+STEPS = 12
+BEGINNINGS = {"RANDOM__GET_v1_agents", "RANDOM__POST_v1_agents"}
+"""Others begin with ids that were drawn, and end there."""
+
+
+def test_whatever_follows_keeps_to_the_document(live_server: str) -> None:
+    machine: Any = published(live_server, "stateful").as_state_machine()
+    statuses: dict[str, Counter[int]] = defaultdict(Counter)
+
+    class Sequence(machine):  # type: ignore[misc]
+        def setup(self) -> None:
+            # The same requests shall get the same answers, whatever was asked before.
+            forget_everything(live_server)
+            self.world = World.made(live_server, "a")
+
+        def before_call(self, case: Case) -> None:
+            # An edge has two ends, and most answers lead to one.
+            if case.operation.label == "POST /v1/graph/edges":
+                case.body["target_id"] = self.world.memory_ids[1]
+
+        def validate_response(self, response: Response, case: Case, **_: Any) -> None:
+            statuses[case.operation.label][response.status_code] += 1
+            # The check knows nothing of agents, with which their memories go.
+            excluded = [ensure_resource_availability] if _erased_an_agent(self.recorder) else []
+            try:
+                case.validate_response(response, excluded_checks=excluded, recorder=self.recorder)
+            except FailureGroup as failures:
+                failures.add_note("\n".join(node.value.as_curl_command() for node in self.recorder.cases.values()))
+                raise
+
+    for rule in Sequence.root_rules - BEGINNINGS:
+        setattr(Sequence, rule, None)
+    hypothesis.seed(SEED)(Sequence).run(
+        settings=drawing(SEQUENCES, stateful_step_count=STEPS, phases=[hypothesis.Phase.generate])
+    )
+    linked = [label for label in OPERATIONS if "/health/" not in label]
+    unreached = [label for label in linked if not any(status < 300 for status in statuses[label])]
+    assert not unreached, dict(statuses)
+
+
+def forget_everything(url: str) -> None:
+    for agent in requests.get(f"{url}/v1/agents", params={"limit": 200}, timeout=30).json()["data"]:
+        requests.delete(f"{url}/v1/agents/{agent['id']}", timeout=30).raise_for_status()
+
+
+def _erased_an_agent(recorder: Any) -> bool:
+    answers = {id: answered.response for id, answered in recorder.interactions.items()}
+    return any(
+        node.value.operation.label == "DELETE /v1/agents/{agent_id}" and answers[id].status_code == 204
+        for id, node in recorder.cases.items()
+        if answers.get(id) is not None
+    )

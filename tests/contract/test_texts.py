@@ -1,0 +1,223 @@
+"""Any text in any place is taken as it is or refused by name, by one rule for each kind of field."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
+
+import httpx
+import hypothesis
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from engram.entities.canonical import canonical_name
+from engram.wire import Content, Label, Name, Note, Query, Storable
+from tests.contract.hostile import SAMPLES, texts
+from tests.contract.places import KEY, Place, places
+from tests.contract.world import World
+from tests.fixtures.fuzzing import EXAMPLES, SEED, drawing
+
+PLACES = places()
+KINDS = {
+    (shown["pattern"], shown.get("maxLength")): adapter
+    for adapter in map(TypeAdapter, (Content, Label, Name, Note, Query, Storable))
+    for shown in [adapter.json_schema()]
+}
+"""What judges a text, by what the document says of its place."""
+
+MANY = drawing(20 * EXAMPLES)
+
+
+@pytest.fixture(scope="module")
+def http(world: World) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=world.url, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def other(world: World) -> World:
+    """Another agent, to which nothing is written."""
+    return World.made(world.url, f"other {uuid4()}")
+
+
+def test_all_kinds_of_text_are_known() -> None:
+    known = [place for place in PLACES if judge(place) or place.says("enum") or place.says("format")]
+    assert {place.way for place in PLACES} - {place.way for place in known} == {("cursor",)}
+    assert {judge(place) for place in known} >= set(KINDS.values())
+
+
+@hypothesis.seed(SEED)
+@given(place=st.sampled_from(PLACES), text=texts)
+@MANY
+def test_any_text_is_taken_as_it_is_or_refused_by_name(
+    http: httpx.Client, world: World, other: World, place: Place, text: str
+) -> None:
+    response = ask(http, world, place, text)
+    taken = taken_as(place, text)
+    if taken is None:
+        assert 400 <= response.status_code < 500, response.text
+        assert_is_a_problem(response, place, text)
+    else:
+        assert response.status_code in (200, 201, 409), response.text
+        assert_reads_back(http, place, taken, response)
+    assert_untouched(http, other)
+
+
+@pytest.mark.parametrize("place", [place for place in PLACES if place.inside == "body" and place.method == "POST"][::7])
+def test_every_sample_is_judged(http: httpx.Client, world: World, place: Place) -> None:
+    for text in SAMPLES:
+        response = ask(http, world, place, text)
+        assert (response.status_code < 300) == (taken_as(place, text) is not None), (text, response.text)
+
+
+@pytest.mark.parametrize("bad", [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"\xc0\x80"])
+def test_bytes_that_are_no_text_are_refused(http: httpx.Client, bad: bytes) -> None:
+    json_type = {"content-type": "application/json"}
+    for path in ("/v1/agents", "/v1/memories", "/v1/memories/batch", "/v1/memories/recall", "/v1/graph/edges"):
+        response = http.post(path, content=b'{"name": "' + bad + b'"}', headers=json_type)
+        assert (response.status_code, response.json()["type"]) == (400, "bad-request"), path
+    response = http.get(f"/v1/agents?name={quote(bad)}")
+    assert (response.status_code, response.json()["type"]) == (400, "bad-request")
+    assert http.get(f"/v1/agents/{quote(bad)}").status_code == 422
+
+
+@hypothesis.seed(SEED)
+@given(name=st.sampled_from(["X-Request-ID", "Idempotency-Key", "Authorization"]), value=texts)
+@drawing(4 * EXAMPLES)
+def test_no_header_does_harm(http: httpx.Client, name: str, value: str) -> None:
+    # What HTTP itself does not allow in a header never gets here: line ends, and NUL.
+    raw = re.sub(rb"[\x00\r\n]", b"", value.encode("utf-8", "surrogatepass")).strip(b" \t\x0b\x0c")[:4000]
+    hypothesis.assume(not re.search(rb"[\x00-\x08\x0a-\x1f\x7f]", raw))
+    response = http.get("/v1/agents", params={"limit": 1}, headers=[(name.encode(), raw)])
+    assert response.status_code in (200, 401), response.text
+    if name == "X-Request-ID":
+        kept = re.fullmatch(rb"[A-Za-z0-9_.:-]{1,128}", raw)
+        assert (response.headers[name].encode() == raw) == bool(kept)
+
+
+@hypothesis.seed(SEED)
+@given(name=texts, place=st.sampled_from([place for place in PLACES if place.inside == "body"]))
+@drawing(4 * EXAMPLES)
+def test_a_field_that_nobody_knows_is_refused_whatever_its_name(
+    http: httpx.Client, world: World, name: str, place: Place
+) -> None:
+    body = request_for(world, place)
+    hypothesis.assume(name not in body)
+    response = send(http, place, world, body | {name: "x"}, "")
+    assert response.status_code == 422, response.text
+    refusal = "must not contain lone surrogates" if _surrogate(name) else "is not known here"
+    assert refusal in {error["message"] for error in response.json()["errors"]}
+
+
+def judge(place: Place) -> TypeAdapter[Any] | None:
+    pattern, length = place.says("pattern"), place.says("maxLength")
+    return KINDS.get((pattern, length))
+
+
+def taken_as(place: Place, text: str) -> str | None:
+    """What the server makes of a text in this place; None where it refuses it."""
+    adapter = judge(place)
+    if adapter is None:
+        return None
+    if place.inside == "query" and _surrogate(text):
+        return None
+    try:
+        taken: str = adapter.validate_python(text)
+    except ValidationError:
+        return None
+    # The whole of the operators that a condition may have.
+    if place.operation == "recall" and place.way == ("metadata", "k", KEY):
+        return None
+    return taken
+
+
+def _surrogate(text: str) -> bool:
+    return any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def request_for(world: World, place: Place) -> dict[str, Any]:
+    """A request that is right, for the place's operation."""
+    first, second, *_ = world.memory_ids
+    of_agent, edge = {"agent_id": world.agent_id}, {"source_id": first, "target_id": second, "relation_type": "causal"}
+    requests: dict[str, dict[str, Any]] = {
+        "create_agent": {"name": f"agent {uuid4()}"},
+        "create_memory": of_agent | {"content": f"text {uuid4()}"},
+        "create_memories": of_agent | {"items": [{"content": f"text {uuid4()}"}]},
+        "recall": of_agent | {"query": "Where is Alice?"},
+        "list_memories": of_agent,
+        "get_edges": {"memory_id": first},
+        "create_edge": edge,
+        "delete_edge": edge,
+    }
+    return requests.get(place.operation, {})
+
+
+def ask(http: httpx.Client, world: World, place: Place, text: str) -> httpx.Response:
+    request = request_for(world, place)
+    return send(http, place, world, request if place.inside == "path" else place.put(request, text), text)
+
+
+def send(http: httpx.Client, place: Place, world: World, request: Any, text: str) -> httpx.Response:
+    def raw(value: object) -> str:
+        return quote(str(value).encode("utf-8", "surrogatepass"), safe="")
+
+    path = place.path
+    if place.inside == "path":
+        path = re.sub(r"{\w+}", lambda _: raw(text), path)
+    path = path.replace("{agent_id}", world.agent_id)
+    if place.inside == "body":
+        # In ASCII: what is no text can be written as an escape.
+        return http.request(
+            place.method, path, content=json.dumps(request), headers={"content-type": "application/json"}
+        )
+    pairs = [
+        (name, item) for name, value in request.items() for item in (value if isinstance(value, list) else [value])
+    ]
+    query = "&".join(f"{name}={raw(item)}" for name, item in pairs)
+    return http.request(place.method, f"{path}?{query}" if query else path)
+
+
+def assert_is_a_problem(response: httpx.Response, place: Place, text: str) -> None:
+    assert response.headers["content-type"] == "application/problem+json"
+    problem = response.json()
+    if place.inside == "path":
+        return  # a slash makes another address of it
+    if response.status_code == 400:
+        assert place.inside == "query"
+        assert _surrogate(text)
+        return
+    steps = [str(step) for step in place.way if step != KEY]
+    named = 3 if steps[0] == "items" else 1
+    assert problem["errors"][0]["field"].split(".")[:named] == steps[:named], problem
+
+
+def assert_reads_back(http: httpx.Client, place: Place, taken: str, response: httpx.Response) -> None:
+    answer = response.json()
+    if place.operation == "create_edge":
+        assert place.taken_from(answer) == taken
+    elif place.operation in ("create_agent", "update_agent"):
+        if response.status_code == 201 or place.operation == "update_agent":
+            read = http.get(f"/v1/agents/{answer['id']}").json() if response.status_code != 409 else None
+            assert read is None or place.taken_from(read) == taken
+    elif place.operation in ("create_memory", "create_memories"):
+        way = place.way if place.operation == "create_memory" else place.way[2:]
+        id = answer["id"] if place.operation == "create_memory" else answer["results"][0]["id"]
+        read = http.get(f"/v1/memories/{id}").json()
+        if way[0] == "entities":
+            # Spelt as by whoever named it first. Some names name nothing.
+            names = {canonical_name(entity["name"]) for entity in read["entities"]}
+            assert canonical_name(taken) in names | {None} or len(taken) > 256
+        else:
+            assert replace(place, way=way).taken_from(read) == taken
+
+
+def assert_untouched(http: httpx.Client, other: World) -> None:
+    listed = http.get("/v1/memories", params={"agent_id": other.agent_id}).json()["data"]
+    assert sorted(memory["id"] for memory in listed) == sorted(other.memory_ids)

@@ -1,0 +1,84 @@
+"""What two tenants hold, with a mark of its tenant in every text, and the same texts, names and numbers in both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import httpx
+
+from tests.fixtures.tenants import Tenant
+
+SHARED_TEXT = "The keeper of the lighthouse lights the lamp at dusk."
+SHARED_AGENT = "keeper"
+
+NOTHING = {name: str(uuid4()) for name in ("agent_id", "memory_id", "source_id", "target_id")}
+"""Ids of things that are nowhere."""
+
+
+@dataclass(frozen=True)
+class World:
+    tenant: Tenant
+    mark: str
+    """Stands in all that the tenant calls its own, and nowhere else."""
+    ids: Mapping[str, str]
+    """One agent's, by the names that requests have for them."""
+    other_ids: Mapping[str, str]
+    """Of another agent of the tenant."""
+    every_id: frozenset[str]
+    memories: int
+    """Of the first agent."""
+
+
+async def new_world(http: httpx.AsyncClient, tenant: Tenant, *, extra: int) -> World:
+    """Two agents with memories, edges and entities; ``extra`` memories make its numbers unlike another's."""
+    build = _Builder(http, tenant)
+    ids = await build.agent(SHARED_AGENT, extra)
+    other_ids = await build.agent(f"{tenant.name} second", 0)
+    return World(tenant, tenant.name, ids, other_ids, frozenset(build.made), memories=3 + extra)
+
+
+class _Builder:
+    def __init__(self, http: httpx.AsyncClient, tenant: Tenant) -> None:
+        self._http = http
+        self._tenant = tenant
+        self.made: set[str] = set()
+
+    async def agent(self, name: str, extra: int) -> dict[str, str]:
+        mark = self._tenant.name
+        agent = await self._post("/v1/agents", name=name, metadata={f"{mark}key": f"{mark}value"})
+        texts = [
+            SHARED_TEXT,
+            f"{mark} told Captain {mark.title()} that the harbour closes at nine.",
+            # Of passages too.
+            f"Captain {mark.title()} wrote a long report about the storm. " + f"The {mark} sea was high. " * 120,
+            *(f"{mark} note {number} about the harbour." for number in range(extra)),
+        ]
+        memories = [await self._memory(agent, text) for text in texts]
+        ids = {"agent_id": agent, "memory_id": memories[0], "source_id": memories[0], "target_id": memories[1]}
+        ends = {"source_id": memories[0], "target_id": memories[1]}
+        await self._post("/v1/graph/edges", **ends, relation_type="causal", label=f"{mark} label", reason=f"{mark} why")
+        return ids
+
+    async def _memory(self, agent: str, text: str) -> str:
+        mark = self._tenant.name
+        return await self._post(
+            "/v1/memories",
+            agent_id=agent,
+            content=text,
+            user_id=f"{mark} user",
+            session_id=f"{mark} session",
+            source=f"{mark} source",
+            tags=["shared", f"{mark}tag"],
+            metadata={"shared": 1, f"{mark}key": {"deep": f"{mark}value"}},
+            entities=[{"name": f"{mark.title()} Lighthouse", "role": "subject"}, "Harbour"],
+        )
+
+    async def _post(self, path: str, **body: Any) -> str:
+        response = await self._http.post(path, json=body, headers=self._tenant.headers())
+        assert response.status_code == 201, response.text
+        made: str = response.json().get("id", "")
+        self.made |= {made} - {""}
+        return made
