@@ -66,6 +66,9 @@ def _checked_filter(metadata: dict[str, Any]) -> dict[str, Any]:
     return metadata
 
 
+_Number = Annotated[float, Field(gt=-1e308, lt=1e308)]
+
+
 class MetadataConditions(BaseModel):
     """What must hold of one field of the metadata: all of these."""
 
@@ -74,16 +77,16 @@ class MetadataConditions(BaseModel):
 
     eq: Omissible[JsonValue] = None
     ne: Omissible[JsonValue] = None
-    gt: Omissible[float | Storable] = None
-    gte: Omissible[float | Storable] = None
-    lt: Omissible[float | Storable] = None
-    lte: Omissible[float | Storable] = None
+    gt: Omissible[_Number | Storable] = None
+    gte: Omissible[_Number | Storable] = None
+    lt: Omissible[_Number | Storable] = None
+    lte: Omissible[_Number | Storable] = None
     in_: Omissible[list[JsonValue]] = Field(default=None, alias="in")
     exists: Omissible[bool] = None
-    contains: Storable | float | bool | None = None
+    contains: Storable | _Number | bool | None = None
 
 
-_Bare = Storable | float | bool | None | list[JsonValue]
+_Bare = Storable | _Number | bool | None | list[JsonValue]
 _Input = Annotated[
     dict[str, _Bare | MetadataConditions],
     Field(max_length=MAX_CONDITIONS, json_schema_extra={"propertyNames": {"pattern": STORABLE}}),

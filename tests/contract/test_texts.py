@@ -103,14 +103,15 @@ def test_no_header_does_harm(http: httpx.Client, name: str, value: str) -> None:
 
 
 @hypothesis.seed(SEED)
-@given(name=texts, place=st.sampled_from([place for place in PLACES if place.inside == "body"]))
+@given(
+    name=texts.map(lambda text: f"{text}?"),  # no field is called so
+    place=st.sampled_from([place for place in PLACES if place.inside == "body"]),
+)
 @drawing(4 * EXAMPLES)
 def test_a_field_that_nobody_knows_is_refused_whatever_its_name(
     http: httpx.Client, world: World, name: str, place: Place
 ) -> None:
-    body = request_for(world, place)
-    hypothesis.assume(name not in body)
-    response = send(http, place, world, body | {name: "x"}, "")
+    response = send(http, place, world, request_for(world, place) | {name: "x"}, "")
     assert response.status_code == 422, response.text
     refusal = "must not contain lone surrogates" if _surrogate(name) else "is not known here"
     assert refusal in {error["message"] for error in response.json()["errors"]}
