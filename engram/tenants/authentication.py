@@ -10,6 +10,7 @@ import structlog
 
 from engram.db.database import Database
 from engram.problems import AuthenticationProblem
+from engram.telemetry.errors import described
 from engram.tenants.keys import digest_of, is_key
 from engram.tenants.repository import KnownKey, PresentedKeys
 from engram.tenants.roles import Role
@@ -92,4 +93,4 @@ class Authenticator:
         try:
             await self.note_use()
         except Exception as error:
-            log.warning("keys.use_not_noted", error=str(error))
+            log.warning("keys.use_not_noted", error=described(error))

@@ -20,10 +20,13 @@ async def created(http: httpx.AsyncClient, name: str = "clerk") -> str:
 
 async def test_a_request_sent_twice_is_done_once(http: httpx.AsyncClient) -> None:
     turn = {"agent_id": await created(http), "content": "Yes, please.", "session_id": "s", "user_id": "ada"}
-    for headers in ({"Idempotency-Key": str(uuid4())}, {}):
-        first, second = [await http.post("/v1/memories", json=turn, headers=headers) for _ in range(2)]
-        assert first.json()["id"] == second.json()["id"]
-        assert (second.status_code, second.json()["deduplicated"]) == (200, True)
+    headers = {"Idempotency-Key": str(uuid4())}
+    first, repeated = [await http.post("/v1/memories", json=turn, headers=headers) for _ in range(2)]
+    assert (first.status_code, repeated.status_code) == (201, 201)
+    assert repeated.json() == first.json()
+    without_key = await http.post("/v1/memories", json=turn)
+    assert (without_key.status_code, without_key.json()["deduplicated"]) == (200, True)
+    assert without_key.json()["id"] == first.json()["id"]
     stats = await http.get(f"/v1/agents/{turn['agent_id']}/stats")
     assert stats.json()["memories"] == 1
 

@@ -47,9 +47,10 @@ class DatabaseReader:
         """Answers within ``READ_SECONDS``, whatever the database does. Never raises for its failures."""
         if self._reading is None or self._reading.done():
             self._reading = asyncio.create_task(self._read(services))
+        reading = self._reading  # while this one waits, the next scrape may begin to read anew
         # Not cancelled: to give up a statement of a database that hangs takes time too, which is not the scrape's.
-        done, _ = await asyncio.wait({self._reading}, timeout=READ_SECONDS)
-        return self._reading.result() if done else DatabaseFacts(up=False)
+        done, _ = await asyncio.wait({reading}, timeout=READ_SECONDS)
+        return reading.result() if done else DatabaseFacts(up=False)
 
     async def _read(self, services: Services) -> DatabaseFacts:
         try:
