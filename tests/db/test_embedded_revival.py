@@ -18,9 +18,9 @@ from engram.tenants.scope import DEFAULT_SCOPE
 from tests.db.servers import server_folder
 
 
-def postmaster_of(folder: str) -> int | None:
+def postmaster_of(folder: Path) -> int | None:
     try:
-        return int((Path(folder) / "postgres" / "postmaster.pid").read_text().splitlines()[0])
+        return int((folder / "postgres" / "postmaster.pid").read_text().splitlines()[0])
     except (FileNotFoundError, IndexError, ValueError):
         return None
 
