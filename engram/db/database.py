@@ -35,7 +35,7 @@ _PING_SECONDS = 5.0
 
 
 def driver(connection: AsyncConnection) -> asyncpg.Connection:
-    """The asyncpg connection beneath, in the same transaction: for hot statements and COPY.
+    """The asyncpg connection beneath, in the same transaction: for hot statements.
 
     Vectors are numpy float32 arrays; ``jsonb`` is bound as JSON text and read as Python values. A savepoint
     is ``connection.begin_nested()``: asyncpg's ``transaction()`` refuses to run in one it did not begin.
@@ -133,7 +133,7 @@ class Database:
             try:
                 answer = await question(connection)
             except BaseException as error:
-                lost = _is_lost(connection)
+                lost = _lost_by(connection, error)
                 # Cancelled, a statement may still be running: nobody else should get its answer.
                 spoilt = lost or not isinstance(error, Exception)
                 await self._finish(self._discard(connection) if spoilt else connection.close())

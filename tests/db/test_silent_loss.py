@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 import pytest
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.db.database import Database, driver
 from engram.problems import UnavailableProblem
@@ -158,4 +159,23 @@ async def test_connections_whose_end_was_announced_while_they_were_idle_are_repl
     await announce_end(proxy, *idle)
     async with asyncio.timeout(10), database.snapshot(), database.snapshot() as connection:
         assert await driver(connection).fetchval("SELECT 1") == 1
+    await database.close()
+
+
+@pytest.mark.parametrize("way", ["simple", "prepared"])
+async def test_a_question_asked_on_such_a_connection_is_asked_again_on_another(
+    proxy: Proxy, database_url: str, make_settings: Callable[..., Settings], way: str
+) -> None:
+    database = await connect(proxy, database_url, make_settings)
+
+    async def question(connection: AsyncConnection) -> asyncpg.Connection:
+        await WAYS[way](driver(connection))
+        return driver(connection)
+
+    used = await database.ask(question)
+    await announce_end(proxy, used)
+    async with asyncio.timeout(10):
+        other = await database.ask(question)
+    assert used.is_closed()
+    assert other is not used
     await database.close()
