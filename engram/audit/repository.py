@@ -14,6 +14,10 @@ from engram.db.database import driver
 from engram.db.parameters import Parameters
 from engram.tenants.scope import Scope
 
+_CLOCK_MOVES = 3_600_000
+"""Milliseconds by which the time in an event's id may differ from when it was recorded: ids keep their order where the
+clock is set back."""
+
 _COLUMNS = "id, recorded_at, actor, key_id, key_prefix, action, agent_id, targets, details, request_id"
 
 
@@ -81,9 +85,12 @@ class AuditRepository:
         if listed.action is not None:
             clauses.append(f"action = {p(listed.action, 'text')}")
         if listed.since is not None:
+            # By id too, which the log is ordered by: what is earlier is not read.
             clauses.append(f"recorded_at >= {p(listed.since, 'timestamptz')}")
+            clauses.append(f"id >= {p(_first_id(listed.since, -_CLOCK_MOVES), 'uuid')}")
         if listed.until is not None:
             clauses.append(f"recorded_at < {p(listed.until, 'timestamptz')}")
+            clauses.append(f"id < {p(_first_id(listed.until, _CLOCK_MOVES), 'uuid')}")
         if after is not None:
             clauses.append(f"id < {p(after, 'uuid')}")
         rows = await self._driver.fetch(
@@ -91,3 +98,8 @@ class AuditRepository:
             *p.values,
         )
         return [dict(row) for row in rows]
+
+
+def _first_id(moment: datetime, later: int) -> UUID:
+    """The least UUIDv7 of so many milliseconds after a moment."""
+    return UUID(int=max(0, int(moment.timestamp() * 1000) + later) << 80)

@@ -10,6 +10,7 @@ import pytest
 
 from engram import AsyncEngram
 from engram.db.database import Database, driver
+from engram.services import Services
 from engram.tenants.models import DEFAULT_TENANT_ID
 from engram.tenants.roles import Role
 from engram.tenants.service import OperatorService
@@ -109,6 +110,40 @@ async def test_events_can_be_chosen(http: httpx.AsyncClient) -> None:
     assert await events(http, until=edge) == every[2:]
     assert await events(http, since=edge, action="agent.create", limit=1) == every[:1]
     assert await events(http, since="2999-01-01") == []
+
+
+async def test_a_time_is_found_without_reading_the_log_before_and_after_it(
+    http: httpx.AsyncClient, services: Services
+) -> None:
+    async with services.database.transaction() as connection:
+        # One event an hour; the milliseconds of a UUIDv7 are its first 48 bits.
+        await driver(connection).execute(
+            """
+            INSERT INTO audit_log (tenant_id, id, recorded_at, actor, action, targets)
+            SELECT $1, (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || repeat('7', 20))::uuid, at,
+                'anonymous', 'agent.create', '{}'
+            FROM generate_series('2026-01-01Z'::timestamptz, '2026-12-31Z', '1 hour') AS at
+            """,
+            DEFAULT_TENANT_ID,
+        )
+        await driver(connection).execute("ANALYZE audit_log")
+    before = await rows_read(services.database)
+    found = await events(http, since="2026-06-01T00:00:00Z", until="2026-06-02T00:00:00Z", limit=200)
+    assert [event["recorded_at"][:13] for event in found] == [f"2026-06-01T{hour:02}" for hour in reversed(range(24))]
+    assert await rows_read(services.database) - before < 100
+    assert len(await events(http, since="0001-01-01", until="2026-01-02", limit=200)) == 24
+    assert len(await events(http, since="2026-12-31", until="9999-12-31T23:59:59Z", limit=200)) == 1
+
+
+async def rows_read(database: Database) -> int:
+    """Rows of the log that were read so far, by what Postgres counts. Counts are of connections that are idle."""
+    async with database.transaction() as connection:
+        await driver(connection).execute("SELECT pg_stat_force_next_flush()")
+    async with database.snapshot() as connection:
+        read: int = await driver(connection).fetchval(
+            "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables WHERE relname = 'audit_log'"
+        )
+        return read
 
 
 @pytest.mark.parametrize(
