@@ -33,7 +33,7 @@ MEMBERS = (
     ("engram_admin", "engram_server"),
 )
 
-# Another session may make the same role of the cluster at the same moment.
+# Another database of the cluster may make the same role at the same moment, and grant it.
 MAKE_ROLE = """
     DO $$
     BEGIN
@@ -50,7 +50,6 @@ MAKE_ROLE = """
 GRANT_ROLE = """
     DO $$
     BEGIN
-        PERFORM pg_advisory_xact_lock({lock});
         IF NOT EXISTS (
             SELECT FROM pg_auth_members m
             WHERE m.roleid = '{granted}'::regrole AND m.member = {member}
@@ -58,10 +57,10 @@ GRANT_ROLE = """
         ) THEN
             EXECUTE format('GRANT {granted} TO %s', {member}::regrole);
         END IF;
+    EXCEPTION WHEN unique_violation THEN NULL;
     END
     $$
 """
-_LOCK = 0x656E6772616D03
 
 # Where pgvector has a schema of its own, which not everybody may use.
 CLOSED_EXTENSION = """
@@ -289,7 +288,8 @@ FUNCTIONS = {
             DELETE FROM idempotency_keys gone
             USING (
                 SELECT i.tenant_id, i.digest FROM idempotency_keys i
-                WHERE i.expires_at <= due_at LIMIT most FOR UPDATE SKIP LOCKED
+                WHERE i.expires_at <= due_at
+                ORDER BY i.expires_at LIMIT most FOR UPDATE SKIP LOCKED
             ) AS expired
             WHERE gone.tenant_id = expired.tenant_id AND gone.digest = expired.digest;
             GET DIAGNOSTICS forgotten = ROW_COUNT;
@@ -304,10 +304,10 @@ def upgrade() -> None:
     for role, attributes in ROLES.items():
         op.execute(MAKE_ROLE.format(role=role, attributes=attributes))
     for granted, member in MEMBERS:
-        op.execute(GRANT_ROLE.format(granted=granted, member=f"'{member}'::regrole", lock=_LOCK))
+        op.execute(GRANT_ROLE.format(granted=granted, member=f"'{member}'::regrole"))
     # Where the server has no login of its own it connects as the owner, who has to become its roles.
     for role in ROLES:
-        op.execute(GRANT_ROLE.format(granted=role, member="current_user::regrole", lock=_LOCK))
+        op.execute(GRANT_ROLE.format(granted=role, member="current_user::regrole"))
     schema = op.get_bind().execute(text("SELECT quote_ident(current_schema())")).scalar_one()
     op.execute(f"GRANT USAGE ON SCHEMA {schema} TO {', '.join(ROLES)}")
     for other in op.get_bind().execute(text(CLOSED_EXTENSION)).scalars():

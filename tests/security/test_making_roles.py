@@ -45,6 +45,6 @@ async def test_who_makes_a_role_may_become_it(maker: asyncpg.Connection, revisio
         for role in (reader, writer):
             await maker.execute(revision.MAKE_ROLE.format(role=role, attributes=""))
         for granted, member in ((reader, f"'{writer}'::regrole"), (reader, "current_user::regrole")):
-            await maker.execute(revision.GRANT_ROLE.format(granted=granted, member=member, lock=1))
+            await maker.execute(revision.GRANT_ROLE.format(granted=granted, member=member))
     await maker.execute(f"SET ROLE {reader}")
     assert await maker.fetchval("SELECT pg_has_role($1::name, $2::name, 'USAGE')", writer, reader)
