@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from engram.services import Services
-from engram.settings import Settings
 from tests.fixtures.spaces import Space, ids, new_space
-from tests.fixtures.wiring import HashEmbedder, opened
 
 
 @pytest.fixture
-async def services(settings: Settings) -> AsyncIterator[Services]:
-    """Few dimensions, and no links that a test did not ask for."""
-    async with opened(settings, HashEmbedder(8, threshold=0.9999)) as services:
-        yield services
-
-
-@pytest.fixture
-async def space(services: Services) -> Space:
-    return await new_space(services)
+async def space(unlinked: Services) -> Space:
+    return await new_space(unlinked)
 
 
 async def star(space: Space, *rays: tuple[str, float]) -> tuple[str, list[str]]:

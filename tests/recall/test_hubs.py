@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,22 +11,14 @@ from engram.db.database import driver
 from engram.memories import vectors as vector_search
 from engram.recall.statements import candidates
 from engram.services import Services
-from engram.settings import Settings
 from tests.fixtures.spaces import Space, ids, new_space
-from tests.fixtures.wiring import HashEmbedder, opened
 
 ABOUT_HUB = [{"name": "Hub", "role": "subject"}]
 
 
 @pytest.fixture
-async def services(settings: Settings) -> AsyncIterator[Services]:
-    async with opened(settings, HashEmbedder(8, threshold=0.9999)) as services:
-        yield services
-
-
-@pytest.fixture
-async def space(services: Services) -> Space:
-    return await new_space(services)
+async def space(unlinked: Services) -> Space:
+    return await new_space(unlinked)
 
 
 async def aside(space: Space) -> None:

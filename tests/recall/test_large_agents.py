@@ -15,14 +15,7 @@ from engram.recall.schemas import RecallHit
 from engram.services import Services
 from engram.settings import Settings
 from tests.fixtures.spaces import Space, new_space
-from tests.fixtures.wiring import HashEmbedder, opened
-
-
-@pytest.fixture
-async def services(settings: Settings) -> AsyncIterator[Services]:
-    """Services with vectors of eight dimensions and no thematic links."""
-    async with opened(settings, HashEmbedder(8, threshold=0.9999)) as services:
-        yield services
+from tests.fixtures.wiring import opened
 
 
 @pytest.fixture
@@ -61,23 +54,23 @@ async def database_setting(services: Services, name: str, value: str) -> AsyncIt
     yield
 
 
-async def test_the_index_finds_what_a_scan_finds(services: Services, index_from: Callable[[int], None]) -> None:
-    space = await new_space(services)
+async def test_the_index_finds_what_a_scan_finds(unlinked: Services, index_from: Callable[[int], None]) -> None:
+    space = await new_space(unlinked)
     await fill(space, 600)
     questions = [f"question {number}" for number in range(20)]
     scanned = [await space.hits(question, lexical=False, max_hops=0) for question in questions]
-    assert await vector_index_scans(services) == 0
+    assert await vector_index_scans(unlinked) == 0
     index_from(50)
     found = [await space.hits(question, lexical=False, max_hops=0) for question in questions]
-    assert await vector_index_scans(services) == len(questions)
+    assert await vector_index_scans(unlinked) == len(questions)
     assert [list(hits) for hits in found] == [list(hits) for hits in scanned]
     assert [legs(hits) for hits in found] == [legs(hits) for hits in scanned]
 
 
 async def test_two_hundred_are_asked_for_and_two_hundred_come(
-    services: Services, index_from: Callable[[int], None]
+    unlinked: Services, index_from: Callable[[int], None]
 ) -> None:
-    space = await new_space(services)
+    space = await new_space(unlinked)
     await fill(space, 600)
     index_from(50)
     hits = await space.hits("anything", lexical=False, max_hops=0, top_k=200)
@@ -87,9 +80,9 @@ async def test_two_hundred_are_asked_for_and_two_hundred_come(
 
 
 async def test_a_small_agent_beside_a_crowd_finds_all_of_its_own(
-    services: Services, index_from: Callable[[int], None]
+    unlinked: Services, index_from: Callable[[int], None]
 ) -> None:
-    crowd, few = await new_space(services), await new_space(services)
+    crowd, few = await new_space(unlinked), await new_space(unlinked)
     await fill(crowd, 2000)
     # Opposite to the query: the crowd is nearer.
     await fill(few, 20, embedding=[-1, 0, 0, 0, 0, 0, 0, 0])
@@ -102,9 +95,9 @@ async def test_a_small_agent_beside_a_crowd_finds_all_of_its_own(
 
 
 async def test_what_thousands_of_equals_cut_off_from_the_index_is_found(
-    services: Services, index_from: Callable[[int], None]
+    unlinked: Services, index_from: Callable[[int], None]
 ) -> None:
-    space = await new_space(services)
+    space = await new_space(unlinked)
     await fill(space, 2000, embedding=[1, 0, 0, 0, 0, 0, 0, 0])
     for number in range(20):
         await space.remember(f"few {number}", tags=["few"], embedding=[-1, 0, 0, 1, 0, 0, 0, number / 100])
@@ -113,14 +106,14 @@ async def test_what_thousands_of_equals_cut_off_from_the_index_is_found(
 
 
 async def test_a_rare_tag_is_found_however_far_from_the_query(
-    settings: Settings, services: Services, index_from: Callable[[int], None]
+    settings: Settings, unlinked: Services, index_from: Callable[[int], None]
 ) -> None:
-    space = await new_space(services)
+    space = await new_space(unlinked)
     await fill(space, 3000)
     for number in range(3):
         # Opposite to the query: the last that a scan of the index would come to.
         await space.remember(f"rare {number}", tags=["rare"], embedding=[-1, 0, 0, 0, 0, 0, 0, number / 100])
-    async with database_setting(services, "work_mem", "64kB"), opened(settings, services.embedder) as tight:
+    async with database_setting(unlinked, "work_mem", "64kB"), opened(settings, unlinked.embedder) as tight:
         index_from(50)
         hits = await Space(tight, space.agent_id).hits(
             embedding=[1, 0, 0, 0, 0, 0, 0, 0], tags=["rare"], lexical=False, max_hops=0
@@ -130,9 +123,9 @@ async def test_a_rare_tag_is_found_however_far_from_the_query(
 
 @pytest.mark.parametrize("large", [False, True])
 async def test_zero_vectors_score_zero_and_are_found_by_words(
-    services: Services, index_from: Callable[[int], None], large: bool
+    unlinked: Services, index_from: Callable[[int], None], large: bool
 ) -> None:
-    space = await new_space(services)
+    space = await new_space(unlinked)
     await fill(space, 60)
     empty = await space.remember("zebra crossing", embedding=[0.0] * 8)
     if large:
@@ -144,9 +137,9 @@ async def test_zero_vectors_score_zero_and_are_found_by_words(
 
 @pytest.mark.parametrize("large", [False, True])
 async def test_a_query_without_direction_is_answered_by_words_alone(
-    services: Services, index_from: Callable[[int], None], large: bool
+    unlinked: Services, index_from: Callable[[int], None], large: bool
 ) -> None:
-    space = await new_space(services)
+    space = await new_space(unlinked)
     await fill(space, 60)
     striped = await space.remember("zebra crossing")
     if large:
