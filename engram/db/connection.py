@@ -7,6 +7,7 @@ import contextlib
 import asyncpg
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
+from engram.characters import one_line
 from engram.db.dsn import Dsn
 from engram.db.failures import as_unavailable, is_refused_connection, sqlstate
 from engram.db.timing import TimedStatements
@@ -82,14 +83,10 @@ def patiently(seconds: float) -> AsyncRetrying:
 
 
 def _as_problem(dsn: Dsn, error: Exception) -> ConfigurationProblem | UnavailableProblem:
-    reason = _one_line(error)
+    reason = one_line(str(error)).rstrip(".") or type(error).__name__
     if is_refused_connection(error):
         away = UnavailableProblem(f"The database at {dsn} cannot be reached: {reason}", retry_after=1)
         away.public_detail = "The database cannot be reached."
         return away
     hint = _HINTS.get(sqlstate(error) or "", "Check the database URL.")
     return ConfigurationProblem(f"The database at {dsn} refuses the connection: {reason}. {hint}")
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".") or type(error).__name__

@@ -10,6 +10,7 @@ import structlog
 from sqlalchemy import Engine, event
 from sqlalchemy.engine import ExceptionContext
 
+from engram.characters import one_line
 from engram.db.timing import TimedStatements
 from engram.telemetry.counting import statement_was_slow
 
@@ -58,13 +59,13 @@ class SlowStatements:
         statement_was_slow()
         # Of an error its class alone: its message may repeat values.
         failed = {} if error is None else {"failed": type(error).__name__}
-        log.warning("statement.slow", seconds=round(seconds, 3), sql=_one_line(sql), **failed)
+        log.warning("statement.slow", seconds=round(seconds, 3), sql=_beginning(sql), **failed)
 
 
 def _on_begin(connection: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool) -> None:
     context.engram_started = time.monotonic()
 
 
-def _one_line(sql: str) -> str:
-    line = " ".join(sql.split())
+def _beginning(sql: str) -> str:
+    line = one_line(sql)
     return line if len(line) <= MAX_SQL_CHARS else line[: MAX_SQL_CHARS - 1] + "…"

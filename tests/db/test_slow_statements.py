@@ -81,22 +81,6 @@ async def test_a_slow_statement_is_logged_once_without_what_it_was_given(
     assert SECRET not in str(logs)
 
 
-async def test_copies_are_logged(slow: Connected) -> None:
-    async with slow(0.000_001) as (database, logs):
-        async with database.transaction() as connection:
-            asked = driver(connection)
-            await asked.execute("CREATE TEMPORARY TABLE copied (value text)")
-            await asked.copy_records_to_table("copied", records=[(SECRET,)])
-            await asked.copy_to_table("copied", source=_tsv())
-            assert await asked.fetchval("SELECT count(*) FROM copied") == 2
-        assert [line["sql"] for line in lines(logs)].count("COPY copied FROM STDIN") == 2
-    assert SECRET not in str(logs)
-
-
-async def _tsv() -> AsyncIterator[bytes]:
-    yield SECRET.encode() + b"\n"
-
-
 @pytest.mark.parametrize("run", [execute, through_sqlalchemy])
 async def test_one_that_the_database_gave_up_is_logged_by_the_class_of_the_error(
     slow: Connected, run: Callable[[AsyncConnection], Awaitable[None]]
