@@ -41,8 +41,8 @@ class RateLimiter:
         """How many counters are kept."""
         return len(self._counters.storage)
 
-    def check(self, key_id: UUID | None, rate: str | None) -> None:
-        """Count a request. All callers without a key, None, count as one. ``rate`` is the key's own, if it has one.
+    def check(self, key_id: UUID, rate: str | None) -> None:
+        """Count a request. ``rate`` is the key's own, if it has one.
 
         Raises RateLimitedProblem where it is one too many, which is not counted; and ConfigurationProblem for a rate
         that is none.

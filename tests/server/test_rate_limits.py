@@ -36,7 +36,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def allowed(limiter: RateLimiter, key: UUID | None, attempts: int, rate: str | None = None) -> int:
+def allowed(limiter: RateLimiter, key: UUID, attempts: int, rate: str | None = None) -> int:
     """How many of these attempts at the same moment are let through."""
     passed = 0
     for _ in range(attempts):
@@ -58,8 +58,9 @@ def test_without_a_rate_all_are(clock: Clock) -> None:
 
 def test_each_key_is_counted_by_itself(clock: Clock) -> None:
     limiter = RateLimiter("5/minute")
-    assert [allowed(limiter, key, 20) for key in (uuid4(), uuid4(), None)] == [5, 5, 5]
-    assert allowed(limiter, None, 1) == 0
+    keys = [uuid4(), uuid4()]
+    assert [allowed(limiter, key, 20) for key in keys] == [5, 5]
+    assert [allowed(limiter, key, 1) for key in keys] == [0, 0]
 
 
 def test_the_rate_of_a_key_counts_more_than_the_setting(clock: Clock) -> None:
