@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeVar, cast, get_args, get_type_hints
 from fastapi import Depends
 from starlette.requests import Request
 
+from engram.http.bearer import bearer_token
 from engram.http.rate_limits import RateLimiter
 from engram.problems import AuthenticationProblem
 from engram.services import Services
@@ -63,16 +64,18 @@ async def admit(request: Request, role: Role | None) -> None:
     if role is None:
         return
     authenticator = cast(Services, request.app.state.services).authenticator
-    given = request.headers.getlist("authorization")
-    scope = await (authenticator.scope_of(_key(given)) if given else authenticator.anonymous())
+    if "authorization" in request.headers:
+        scope = await authenticator.scope_of(_key(request))
+    else:
+        scope = await authenticator.anonymous()
     if scope.key is not None:
         cast(RateLimiter, request.app.state.rate_limiter).check(scope.key.id, scope.key.rate_limit)
     scope.require(role)
     request.state.engram_scope = scope
 
 
-def _key(given: list[str]) -> str:
-    scheme, _, key = given[0].partition(" ")
-    if len(given) > 1 or scheme.lower() != "bearer":
+def _key(request: Request) -> str:
+    key = bearer_token(request.headers)
+    if key is None:
         raise AuthenticationProblem("Send one API key, as 'Authorization: Bearer KEY'.")
-    return key.strip(" ")
+    return key

@@ -17,12 +17,11 @@ from starlette.responses import Response
 
 from engram.http.access import scope_of
 from engram.http.body import LARGE
-from engram.idempotency.service import Answer, Subject, digest_of
+from engram.idempotency.service import KEY_HEADER, Answer, Subject, digest_of
 from engram.problems import InvalidInputProblem
 from engram.services import Services
 from engram.tenants.roles import Role
 
-KEY = "Idempotency-Key"
 REPLAYED = "Idempotent-Replayed"
 MAX_KEY_CHARS = 255
 
@@ -62,13 +61,15 @@ async def answered_once(
 
 
 def _key(request: Request) -> str | None:
-    given = request.headers.getlist(KEY)
+    given = request.headers.getlist(KEY_HEADER)
     if not given:
         return None
     if len(given) > 1:
-        raise InvalidInputProblem.of(KEY, "must be given once")
+        raise InvalidInputProblem.of(KEY_HEADER, "must be given once")
     if not _KEY.fullmatch(given[0]):
-        raise InvalidInputProblem.of(KEY, f"must be 1 to {MAX_KEY_CHARS} visible ASCII characters, without spaces")
+        raise InvalidInputProblem.of(
+            KEY_HEADER, f"must be 1 to {MAX_KEY_CHARS} visible ASCII characters, without spaces"
+        )
     return given[0]
 
 

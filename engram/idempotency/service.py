@@ -41,7 +41,7 @@ MAX_RUNNING = 10_000
 
 SWEEP_BATCH = 1000
 
-_NAME = "Idempotency-Key"
+KEY_HEADER = "Idempotency-Key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,5 +187,5 @@ def _owner(scope: Scope) -> tuple[bytes, bytes]:
 
 def _again(kept: KeptAnswer, fingerprint: bytes) -> Answer:
     if kept.fingerprint != fingerprint:
-        raise InvalidInputProblem.of(_NAME, "was used for another request; send a new one")
+        raise InvalidInputProblem.of(KEY_HEADER, "was used for another request; send a new one")
     return Answer(kept.status, kept.body, None, replayed=True)

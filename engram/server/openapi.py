@@ -12,7 +12,8 @@ from fastapi.routing import APIRoute
 from engram.characters import STORABLE
 from engram.http.access import role_needed
 from engram.http.documents import ProblemDocument
-from engram.http.idempotency import KEY, MAX_KEY_CHARS, REPLAYED, is_write
+from engram.http.idempotency import MAX_KEY_CHARS, REPLAYED, is_write
+from engram.idempotency.service import KEY_HEADER
 from engram.server.links import links_of
 from engram.text.terms import LANGUAGES
 
@@ -32,7 +33,7 @@ Every answer carries an `X-Request-ID`. Lists page by `cursor`. Times are ISO 86
 """
 
 _KEY_PARAMETER = {
-    "name": KEY,
+    "name": KEY_HEADER,
     "in": "header",
     "required": False,
     "description": "A new random text for each write. Sent again within 24 hours, the same request under the same key "
@@ -41,7 +42,7 @@ _KEY_PARAMETER = {
     "example": "8e03978e-40d5-43e8-bc93-6894a57f9324",
 }
 _REPLAYED_HEADER = {
-    "description": f"Set where the answer was kept under the `{KEY}`, and is given again.",
+    "description": f"Set where the answer was kept under the `{KEY_HEADER}`, and is given again.",
     "schema": {"type": "string", "enum": ["true"]},
 }
 

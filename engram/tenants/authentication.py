@@ -9,7 +9,7 @@ from uuid import UUID
 import structlog
 
 from engram.db.database import Database
-from engram.problems import AuthenticationProblem
+from engram.problems import AuthenticationProblem, Problem
 from engram.telemetry.errors import described
 from engram.tenants.keys import digest_of, is_key
 from engram.tenants.repository import KnownKey, PresentedKeys
@@ -47,6 +47,13 @@ class Authenticator:
         if not self._closed:
             self._closed = await self._database.ask(lambda connection: PresentedKeys(connection).any_exist())
         return self._closed
+
+    async def closed_as_far_as_known(self) -> bool:
+        """As ``look``; where the database is away, what was known of it last holds."""
+        try:
+            return await self.look()
+        except Problem:
+            return self._closed
 
     async def anonymous(self) -> Scope:
         """The scope of a request without a key. Raises AuthenticationProblem once there are keys."""

@@ -9,7 +9,6 @@ from ipaddress import ip_address
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engram.http.problems import MisdirectedProblem
-from engram.problems import Problem
 from engram.server.errors import problem_response
 from engram.server.middleware.headers import header_values
 
@@ -44,13 +43,7 @@ class KnownHosts:
 
 async def _trusts_anybody(scope: Scope) -> bool:
     services = scope["app"].state.services
-    if services is None:
-        return True
-    try:
-        return not await services.authenticator.look()
-    except Problem:
-        # The database is away: what was known of it last holds.
-        return not services.authenticator.closed
+    return services is None or not await services.authenticator.closed_as_far_as_known()
 
 
 @lru_cache(maxsize=64)

@@ -9,12 +9,14 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from engram.http.idempotency import REPLAYED
 from engram.http.problems import ForeignOriginProblem
+from engram.idempotency.service import KEY_HEADER
 from engram.server.errors import problem_response
 
 METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
-SENT_HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "X-Request-ID")
-READ_HEADERS = ("X-Request-ID", "Retry-After", "Idempotent-Replayed")
+SENT_HEADERS = ("Authorization", "Content-Type", KEY_HEADER, "X-Request-ID")
+READ_HEADERS = ("X-Request-ID", "Retry-After", REPLAYED)
 
 
 class ForeignOrigins(CORSMiddleware):
