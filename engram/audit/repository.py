@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from engram.audit.rows import Listing, NewEvent
 from engram.db.database import driver
 from engram.db.parameters import Parameters
 from engram.tenants.scope import Scope
@@ -19,31 +18,6 @@ _CLOCK_MOVES = 3_600_000
 clock is set back."""
 
 _COLUMNS = "id, recorded_at, actor, key_id, key_prefix, action, agent_id, targets, details, request_id"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewEvent:
-    tenant_id: UUID
-    id: UUID
-    recorded_at: datetime
-    actor: str
-    key_id: UUID | None
-    key_prefix: str | None
-    action: str
-    agent_id: UUID | None
-    targets: Sequence[UUID]
-    details: str
-    request_id: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
-    """Which events are asked for; None is any."""
-
-    agent_id: UUID | None
-    action: str | None
-    since: datetime | None
-    until: datetime | None
 
 
 async def insert_event(connection: AsyncConnection, event: NewEvent) -> None:
@@ -74,23 +48,23 @@ class AuditRepository:
         self._tenant_id = scope.tenant_id
         self._only = scope.agent_id
 
-    async def page(self, listed: Listed, *, limit: int, after: UUID | None) -> list[dict[str, Any]]:
+    async def page(self, listing: Listing, *, limit: int, after: UUID | None) -> list[dict[str, Any]]:
         """Events, the latest first, after the one of that id."""
         p = Parameters()
         clauses = [f"tenant_id = {p(self._tenant_id, 'uuid')}"]
         if self._only is not None:
             clauses.append(f"agent_id = {p(self._only, 'uuid')}")
-        if listed.agent_id is not None:
-            clauses.append(f"agent_id = {p(listed.agent_id, 'uuid')}")
-        if listed.action is not None:
-            clauses.append(f"action = {p(listed.action, 'text')}")
-        if listed.since is not None:
+        if listing.agent_id is not None:
+            clauses.append(f"agent_id = {p(listing.agent_id, 'uuid')}")
+        if listing.action is not None:
+            clauses.append(f"action = {p(listing.action, 'text')}")
+        if listing.since is not None:
             # By id too, which the log is ordered by: what is earlier is not read.
-            clauses.append(f"recorded_at >= {p(listed.since, 'timestamptz')}")
-            clauses.append(f"id >= {p(_first_id(listed.since, -_CLOCK_MOVES), 'uuid')}")
-        if listed.until is not None:
-            clauses.append(f"recorded_at < {p(listed.until, 'timestamptz')}")
-            clauses.append(f"id < {p(_first_id(listed.until, _CLOCK_MOVES), 'uuid')}")
+            clauses.append(f"recorded_at >= {p(listing.since, 'timestamptz')}")
+            clauses.append(f"id >= {p(_first_id(listing.since, -_CLOCK_MOVES), 'uuid')}")
+        if listing.until is not None:
+            clauses.append(f"recorded_at < {p(listing.until, 'timestamptz')}")
+            clauses.append(f"id < {p(_first_id(listing.until, _CLOCK_MOVES), 'uuid')}")
         if after is not None:
             clauses.append(f"id < {p(after, 'uuid')}")
         rows = await self._driver.fetch(

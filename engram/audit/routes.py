@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
-from engram.audit.repository import Listed
+from engram.audit.rows import Listing
 from engram.audit.schemas import Action, AuditPage
 from engram.http.access import AdminScope
 from engram.http.dependencies import ServicesDep
@@ -33,12 +33,12 @@ async def list_audit(
     query: Annotated[AuditQuery, Query()], request: Request, services: ServicesDep, scope: AdminScope
 ) -> AuditPage:
     """Who changed what and when, the latest first. Without the texts of memories."""
-    listed = Listed(
+    listing = Listing(
         agent_id=UUID(query.agent_id) if query.agent_id is not None else None,
         action=query.action.value if query.action is not None else None,
         since=query.since,
         until=query.until,
     )
     return await unless_disconnected(
-        request, services.audit.list(scope, listed, limit=query.limit, cursor=query.cursor)
+        request, services.audit.list(scope, listing, limit=query.limit, cursor=query.cursor)
     )

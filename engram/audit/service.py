@@ -13,7 +13,8 @@ from pydantic import JsonValue, TypeAdapter
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils.compat import uuid7
 
-from engram.audit.repository import AuditRepository, Listed, NewEvent, insert_event
+from engram.audit.repository import AuditRepository, insert_event
+from engram.audit.rows import Listing, NewEvent
 from engram.audit.schemas import Action, Actor, AuditEvent, AuditPage
 from engram.paging import decode_cursor, encode_cursor
 from engram.tenants.database import TenantDatabase
@@ -68,11 +69,11 @@ class AuditService:
     def __init__(self, database: TenantDatabase) -> None:
         self._database = database
 
-    async def list(self, scope: Scope, listed: Listed, *, limit: int, cursor: str | None) -> AuditPage:
+    async def list(self, scope: Scope, listing: Listing, *, limit: int, cursor: str | None) -> AuditPage:
         """Events, the latest first. Raises PermissionDeniedProblem for less than an admin."""
         after = UUID(decode_cursor(cursor, _CURSOR)[0]) if cursor is not None else None
         async with self._database.administration(scope) as connection:
-            rows = await AuditRepository(connection, scope).page(listed, limit=limit + 1, after=after)
+            rows = await AuditRepository(connection, scope).page(listing, limit=limit + 1, after=after)
         data = [AuditEvent.model_validate(row) for row in rows[:limit]]
         return AuditPage(data=data, next_cursor=encode_cursor(data[-1].id) if len(rows) > limit else None)
 

@@ -21,7 +21,7 @@ class KeptAnswer:
     body: bytes
 
 
-class KeptAnswers:
+class AnswerRepository:
     def __init__(self, connection: AsyncConnection, scope: Scope) -> None:
         self._driver = driver(connection)
         self._tenant_id = scope.tenant_id

@@ -23,7 +23,7 @@ import structlog
 
 from engram.agents.service import AgentService
 from engram.db.database import Database
-from engram.idempotency.repository import ExpiredAnswers, KeptAnswer, KeptAnswers
+from engram.idempotency.repository import AnswerRepository, ExpiredAnswers, KeptAnswer
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
 from engram.telemetry.errors import described
 from engram.tenants.database import TenantDatabase
@@ -128,7 +128,7 @@ class IdempotencyService:
 
     async def _find(self, scope: Scope, digest: bytes) -> KeptAnswer | None:
         async with self._tenants.transaction(scope) as connection:
-            return await KeptAnswers(connection, scope).find(digest, datetime.now(UTC))
+            return await AnswerRepository(connection, scope).find(digest, datetime.now(UTC))
 
     async def _keep(
         self, scope: Scope, digest: bytes, answer: KeptAnswer, subject: Subject | None
@@ -139,7 +139,7 @@ class IdempotencyService:
         """
         now = datetime.now(UTC)
         async with self._tenants.transaction(scope, durable=False) as connection:
-            answers = KeptAnswers(connection, scope)
+            answers = AnswerRepository(connection, scope)
             agent_id = subject.agent_id if subject is not None else None
             if subject is not None:
                 if subject.memory_id is not None:

@@ -15,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from engram.problems import Problem
 from engram.server.errors import problem_response
-from engram.server.middleware.marks import API_MARKS
+from engram.server.middleware.security_headers import API_HEADERS
 
 MAX_HEAD_BYTES = 64 * 1024
 MAX_HEADERS = 128
@@ -128,7 +128,7 @@ def _answer(status: HTTPStatus, kind: str, title: str, detail: str) -> bytes:
     problem = Problem(detail)
     problem.status, problem.type, problem.title = status, kind, title
     response = problem_response(problem, {"Connection": "close"})
-    head = b"".join(b"%s: %s\r\n" % header for header in (*response.raw_headers, *API_MARKS))
+    head = b"".join(b"%s: %s\r\n" % header for header in (*response.raw_headers, *API_HEADERS))
     return STATUS_LINE[status] + head + b"\r\n" + bytes(response.body)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from fastapi import APIRouter
 from starlette.responses import FileResponse
 
-from engram.server.middleware.marks import DOCS
+from engram.server.middleware.security_headers import DOCS
 
 _OURS = Path(__file__).parent
 _SWAGGER_UI = Path(str(files("fastapi_offline"))) / "static"

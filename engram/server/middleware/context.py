@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uuid_utils import uuid7
 
 from engram.server.middleware.headers import header_values
-from engram.server.middleware.marks import marks_for
+from engram.server.middleware.security_headers import security_headers
 from engram.telemetry.watching import Telemetry, watching
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 
 class RequestContext:
-    """Gives each request an id, a line in the log and a place in the measurements, and marks each answer for browsers.
+    """Gives each request an id, a line in the log and a place in the measurements, and each answer its headers.
 
     A sane ``X-Request-ID`` of the client's is kept. The log has the path's template, never its query.
     """
@@ -42,15 +42,15 @@ class RequestContext:
             await self._app(scope, receive, send)
             return
         request_id = _request_id(scope)
-        marks = [(b"x-request-id", request_id.encode()), *marks_for(scope["path"])]
+        added = [(b"x-request-id", request_id.encode()), *security_headers(scope["path"])]
         started = time.perf_counter()
         status = 0
 
-        async def send_marked(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *marks]
+                message["headers"] = [*message.get("headers", ()), *added]
             await send(message)
 
         in_progress = self._telemetry.instruments.requests_in_progress
@@ -61,7 +61,7 @@ class RequestContext:
             structlog.contextvars.bound_contextvars(request_id=request_id, **(span.ids if span else {})),
         ):
             try:
-                await self._app(scope, receive, send_marked)
+                await self._app(scope, receive, send_with_headers)
                 # The loop sends when its turn is over: the client shall not wait for the line in the log.
                 await asyncio.sleep(0)
             except ClientDisconnect:

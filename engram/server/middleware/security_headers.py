@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-Marks = tuple[tuple[bytes, bytes], ...]
+Headers = tuple[tuple[bytes, bytes], ...]
 
 DOCS = "/docs"
 """The page where the API can be tried, and what belongs to it."""
 
-_EVERYWHERE: Marks = (
+_EVERYWHERE: Headers = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
     (b"referrer-policy", b"no-referrer"),
@@ -16,7 +16,7 @@ _EVERYWHERE: Marks = (
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 
-API_MARKS: Marks = (*_EVERYWHERE, (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"))
+API_HEADERS: Headers = (*_EVERYWHERE, (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"))
 
 # The style sheet of Swagger UI has pictures in itself.
 _DOCS_POLICY = (
@@ -24,8 +24,8 @@ _DOCS_POLICY = (
     b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
-DOCS_MARKS: Marks = (*_EVERYWHERE, (b"content-security-policy", _DOCS_POLICY))
+DOCS_HEADERS: Headers = (*_EVERYWHERE, (b"content-security-policy", _DOCS_POLICY))
 
 
-def marks_for(path: str) -> Marks:
-    return DOCS_MARKS if path.startswith(DOCS) else API_MARKS
+def security_headers(path: str) -> Headers:
+    return DOCS_HEADERS if path.startswith(DOCS) else API_HEADERS
