@@ -19,7 +19,9 @@ class HealthReport(ResponseModel):
     database: dict[str, Any] = Field(default_factory=dict)
     embedder: dict[str, Any] = Field(default_factory=dict)
     pending_links: int | None = Field(
-        default=None, description="Memories whose links could not be made yet; null where it cannot be known."
+        default=None,
+        description="Memories whose links could not be made yet; null where it cannot be known, and where there are "
+        "API keys.",
     )
 
     def __getitem__(self, name: str) -> Any:
