@@ -15,6 +15,7 @@ from engram.tenants.models import DEFAULT_TENANT_ID
 from engram.tenants.roles import Role
 from engram.tenants.service import OperatorService
 from tests.fixtures.servers import LOCAL
+from tests.fixtures.statistics import rows_read
 
 from .conftest import MakeKey, WithKey, events
 from .writes import make_world
@@ -127,23 +128,12 @@ async def test_a_time_is_found_without_reading_the_log_before_and_after_it(
             DEFAULT_TENANT_ID,
         )
         await driver(connection).execute("ANALYZE audit_log")
-    before = await rows_read(services.database)
+    before = await rows_read(services.database, "audit_log")
     found = await events(http, since="2026-06-01T00:00:00Z", until="2026-06-02T00:00:00Z", limit=200)
     assert [event["recorded_at"][:13] for event in found] == [f"2026-06-01T{hour:02}" for hour in reversed(range(24))]
-    assert await rows_read(services.database) - before < 100
+    assert await rows_read(services.database, "audit_log") - before < 100
     assert len(await events(http, since="0001-01-01", until="2026-01-02", limit=200)) == 24
     assert len(await events(http, since="2026-12-31", until="9999-12-31T23:59:59Z", limit=200)) == 1
-
-
-async def rows_read(database: Database) -> int:
-    """Rows of the log that were read so far, by what Postgres counts. Counts are of connections that are idle."""
-    async with database.transaction() as connection:
-        await driver(connection).execute("SELECT pg_stat_force_next_flush()")
-    async with database.snapshot() as connection:
-        read: int = await driver(connection).fetchval(
-            "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables WHERE relname = 'audit_log'"
-        )
-        return read
 
 
 @pytest.mark.parametrize(

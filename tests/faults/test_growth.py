@@ -11,6 +11,7 @@ from engram.server.app import create_app
 from engram.services import Services
 from engram.settings import Settings
 from tests.fixtures.spaces import new_space
+from tests.fixtures.statistics import counted
 from tests.fixtures.wiring import HashEmbedder, opened
 
 
@@ -21,13 +22,10 @@ async def relations(database: Database) -> int:
 
 
 async def rows_read(database: Database) -> int:
-    """Rows read so far from tables of ours. Counts are of connections that are idle."""
-    async with database.transaction() as connection:
-        await driver(connection).execute("SELECT pg_stat_force_next_flush()")
-    async with database.snapshot() as connection:
-        return await driver(connection).fetchval(
-            "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint FROM pg_stat_user_tables"
-        )
+    """Rows read so far from tables of ours."""
+    return await counted(
+        database, "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint FROM pg_stat_user_tables"
+    )
 
 
 async def test_another_agent_brings_no_table_and_no_index(settings: Settings) -> None:

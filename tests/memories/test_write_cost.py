@@ -11,6 +11,7 @@ from engram.memories import vectors as vector_search
 from engram.services import Services
 from engram.settings import Settings
 from tests.fixtures.spaces import Space, new_space
+from tests.fixtures.statistics import rows_read
 from tests.fixtures.wiring import HashEmbedder, opened
 
 
@@ -27,16 +28,6 @@ async def fill(space: Space, number: int, start: int = 0) -> None:
         await space.remember_all(f"memory {at}" for at in range(first, min(first + 500, start + number)))
 
 
-async def rows_read(services: Services) -> int:
-    """Rows of memories that were read so far, by what Postgres counts. Counts are of connections that are idle."""
-    async with services.database.transaction() as connection:
-        await driver(connection).execute("SELECT pg_stat_force_next_flush()")
-    async with services.database.snapshot() as connection:
-        return await driver(connection).fetchval(
-            "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables WHERE relname = 'memories'"
-        )
-
-
 @pytest.mark.parametrize("batch", [1, 40])
 @pytest.mark.parametrize("analysed", [False, True])
 async def test_a_write_to_an_agent_that_no_statistics_know_reads_few_rows(
@@ -51,7 +42,7 @@ async def test_a_write_to_an_agent_that_no_statistics_know_reads_few_rows(
     for turn in range(8):
         await fill(space, batch, 10_000 + 100 * turn)
     await fill(space, 2000)
-    before = await rows_read(services)
+    before = await rows_read(services.database, "memories")
     await fill(space, batch, 20_000)
     # A search of the vector index looks at some; a scan, even one for all of them, would read 2,000 and more.
-    assert await rows_read(services) - before < 100 * batch
+    assert await rows_read(services.database, "memories") - before < 100 * batch

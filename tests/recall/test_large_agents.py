@@ -15,6 +15,7 @@ from engram.recall.schemas import RecallHit
 from engram.services import Services
 from engram.settings import Settings
 from tests.fixtures.spaces import Space, new_space
+from tests.fixtures.statistics import counted
 from tests.fixtures.wiring import opened
 
 
@@ -36,13 +37,11 @@ def legs(hits: dict[str, RecallHit]) -> list[tuple[str, float]]:
 
 
 async def vector_index_scans(services: Services) -> int:
-    """How often the vector index was used, by what Postgres counts."""
-    async with services.database.transaction() as connection:
-        await driver(connection).execute("SELECT pg_stat_force_next_flush()")
-    async with services.database.snapshot() as connection:
-        return await driver(connection).fetchval(
-            "SELECT sum(idx_scan)::int FROM pg_stat_user_indexes WHERE indexrelname LIKE 'memories_embedding_%'"
-        )
+    """How often the vector index was used."""
+    return await counted(
+        services.database,
+        "SELECT sum(idx_scan)::int FROM pg_stat_user_indexes WHERE indexrelname LIKE 'memories_embedding_%'",
+    )
 
 
 @asynccontextmanager

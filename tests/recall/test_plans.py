@@ -14,6 +14,7 @@ from engram.memories import vectors as vector_search
 from engram.services import Services
 from engram.settings import Settings
 from tests.fixtures.spaces import Space, new_space
+from tests.fixtures.statistics import counted
 from tests.fixtures.wiring import HashEmbedder, opened
 
 MEMORIES = 1500
@@ -50,16 +51,14 @@ async def fill(space: Space, number: int, *, related: bool = True, **fields: obj
 
 
 async def rows_read(services: Services) -> int:
-    """Rows and index entries read so far, as Postgres counts them."""
-    async with services.database.transaction() as connection:
-        await driver(connection).execute("SELECT pg_stat_force_next_flush()")
-    async with services.database.snapshot() as connection:
-        return await driver(connection).fetchval(
-            """
-            SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables)::bigint
-                + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)::bigint
-            """
-        )
+    """Rows and index entries read so far."""
+    return await counted(
+        services.database,
+        """
+        SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables)::bigint
+            + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)::bigint
+        """,
+    )
 
 
 async def read_by(space: Space, **asked: object) -> int:
