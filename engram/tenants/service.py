@@ -37,7 +37,7 @@ class OperatorService:
         return Tenant(id=str(id), name=name, created_at=now, agents=0, keys=0)
 
     async def tenants(self) -> list[Tenant]:
-        """All tenants, by name."""
+        """Tenants by name, at most ``MAX_LISTED``."""
         async with self._database.snapshot() as connection:
             rows = await TenantRepository(connection).all(MAX_LISTED)
         return [Tenant.model_validate(row) for row in rows]
@@ -92,7 +92,7 @@ class OperatorService:
         )
 
     async def keys(self, tenant: str | None) -> list[Key]:
-        """Keys of a tenant, or of all, the latest first; revoked ones too."""
+        """Keys of a tenant, or of all, the latest first, at most ``MAX_LISTED``; revoked ones too."""
         async with self._database.snapshot() as connection:
             tenant_id = await _tenant_id(connection, tenant) if tenant is not None else None
             rows = await KeyRepository(connection).all(tenant_id, MAX_LISTED)
