@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import httpx
 from pydantic import StringConstraints, TypeAdapter, ValidationError
 
 from engram.wire import Content, Label, Name, Note, Query, Storable
@@ -46,15 +47,16 @@ def taken_as(place: Place, text: str) -> str | None:
     return taken
 
 
-def taken_first(place: Place, text: str, spent: set[str]) -> str | None:
-    """As ``taken_as``, for a request like no other: under a key that is spent it is refused."""
+def taken_again(place: Place, text: str, request: httpx.Request, spent: dict[str, object]) -> str | None:
+    """As ``taken_as``, of a request that was sent after others: ``spent`` has those that stand under a key of repeats.
+
+    Under the same key another request is refused, and the same one is not.
+    """
     taken = taken_as(place, text)
     if place.inside != "header" or taken is None:
         return taken
-    if taken in spent:
-        return None
-    spent.add(taken)
-    return taken
+    sent = (request.method, request.url, request.content)
+    return taken if spent.setdefault(taken, sent) == sent else None
 
 
 def has_surrogate(text: str) -> bool:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from engram.entities.canonical import canonical_name
 from tests.contract.asking import as_header, ask, request_for, send
 from tests.contract.hostile import SAMPLES, texts
-from tests.contract.judging import KINDS, has_surrogate, judge, taken_as, taken_first
+from tests.contract.judging import KINDS, has_surrogate, judge, taken_again, taken_as
 from tests.contract.places import KEY, Place, places
 from tests.contract.world import World
 from tests.fixtures.fuzzing import EXAMPLES, SEED, drawing
@@ -34,9 +34,9 @@ def http(world: World) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture(scope="module")
-def spent() -> set[str]:
-    """Every ``Idempotency-Key`` that was taken: it stands for one request, and is refused to others."""
-    return set()
+def spent() -> dict[str, object]:
+    """The request for which each ``Idempotency-Key`` stands that was taken."""
+    return {}
 
 
 @pytest.fixture(scope="module")
@@ -56,10 +56,10 @@ def test_all_kinds_of_text_are_known() -> None:
 @given(place=st.sampled_from(PLACES), text=texts)
 @MANY
 def test_any_text_is_taken_as_it_is_or_refused_by_name(
-    http: httpx.Client, world: World, other: World, spent: set[str], place: Place, text: str
+    http: httpx.Client, world: World, other: World, spent: dict[str, object], place: Place, text: str
 ) -> None:
     response = ask(http, world, place, text)
-    taken = taken_first(place, text, spent)
+    taken = taken_again(place, text, response.request, spent)
     if taken is None:
         assert 400 <= response.status_code < 500, response.text
         assert_is_a_problem(response, place, text)
@@ -76,11 +76,13 @@ def test_every_sample_is_judged(http: httpx.Client, world: World, place: Place) 
         assert (response.status_code < 300) == (taken_as(place, text) is not None), (text, response.text)
 
 
-def test_every_sample_is_judged_as_a_key_of_a_repeat(http: httpx.Client, world: World, spent: set[str]) -> None:
+def test_every_sample_is_judged_as_a_key_of_a_repeat(
+    http: httpx.Client, world: World, spent: dict[str, object]
+) -> None:
     writes = [place for place in PLACES if place.inside == "header"]
     for text, place in zip((*SAMPLES, "x" * 255, "x" * 256, "~" * 255), cycle(writes), strict=False):
         response = ask(http, world, place, text)
-        taken = taken_first(place, text, spent)
+        taken = taken_again(place, text, response.request, spent)
         assert (response.status_code < 300) == (taken is not None), (text, response.text)
         if taken is None:
             assert_is_a_problem(response, place, text)
