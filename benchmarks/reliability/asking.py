@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 import httpx
 
+from benchmarks.reliability.access import Access
 from benchmarks.reliability.samples import FAILURES, NO_ANSWER, OK, Kind, Sample
 from engram import AsyncEngram
 from engram.client import APIConnectionError, APIStatusError, EngramError
@@ -89,11 +90,11 @@ class Wire:
 
 
 @asynccontextmanager
-async def asker(url: str, samples: list[Sample], fault: Fault) -> AsyncIterator[Asker]:
+async def asker(access: Access, samples: list[Sample], fault: Fault) -> AsyncIterator[Asker]:
     """A client with connections of its own, closed afterwards."""
     wire = Wire()
     async with (
         httpx.AsyncClient(event_hooks={"response": [wire.note]}) as http,
-        AsyncEngram(url, http_client=http, max_retries=0) as engram,
+        AsyncEngram(access.url, api_key=access.key, http_client=http, max_retries=0) as engram,
     ):
         yield Asker(engram, wire, samples, fault)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from random import Random
 
+from benchmarks.reliability.access import Access
 from benchmarks.reliability.asking import Answer, asker
 from benchmarks.reliability.load import Load
 from benchmarks.reliability.reading import Reader
@@ -21,10 +22,10 @@ _PATIENCE_SECONDS = 0.5
 Job = Callable[[], Awaitable[Answer[object] | None]]
 
 
-async def behave(url: str, load: Load, number: int, until: float) -> None:
+async def behave(access: Access, load: Load, number: int, until: float) -> None:
     """Make requests, one after the other, until that moment of the monotonic clock."""
     random = Random(f"client {number}")
-    async with asker(url, load.samples, load.unexplained) as asking:
+    async with asker(access, load.samples, load.unexplained) as asking:
         jobs = _mix(Writer(asking, load, random), Reader(asking, load, random))
         while time.monotonic() < until:
             (job,) = random.choices(list(jobs), weights=list(jobs.values()))

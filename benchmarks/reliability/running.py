@@ -9,6 +9,7 @@ from pathlib import Path
 from random import SystemRandom
 
 from benchmarks.figures import Size
+from benchmarks.reliability.access import Access, new_key
 from benchmarks.reliability.client import behave
 from benchmarks.reliability.disturbing import disturb
 from benchmarks.reliability.embedder import Provider, embedding_provider
@@ -35,22 +36,24 @@ async def run(plan: Plan, data_dir: Path, said: Callable[[str], None]) -> tuple[
     Raises ServerDiedError, and what starting the server raises.
     """
     async with embedding_provider() as provider:
+        key = await new_key(data_dir)
         settings = {"ENGRAM_DATA_DIR": str(data_dir), **provider.environment(plan.embedding_timeout)}
         async with serving_as(settings, log=data_dir / "server.log") as server:
             postgres = Postgres(data_dir)
+            access = Access(server.url, key)
             try:
-                course = await _course(plan, server, postgres, provider, said)
+                course = await _course(plan, server, access, postgres, provider, said)
                 return course, await _environment(data_dir, postgres)
             finally:
                 await postgres.close()
 
 
 async def _course(
-    plan: Plan, server: Server, postgres: Postgres, provider: Provider, said: Callable[[str], None]
+    plan: Plan, server: Server, access: Access, postgres: Postgres, provider: Provider, said: Callable[[str], None]
 ) -> Course:
     mark = f"{SystemRandom().getrandbits(32):x}"
     load = Load(Texts(mark))
-    async with AsyncEngram(server.url) as engram:
+    async with AsyncEngram(access.url, api_key=access.key) as engram:
         for number in range(plan.agents):
             agent = await engram.agents.create(f"reliability {mark} {number}")
             load.agents[agent.name] = agent.id
@@ -62,21 +65,21 @@ async def _course(
     began = time.monotonic()
     async with asyncio.TaskGroup() as group:
         for number in range(plan.clients):
-            group.create_task(behave(server.url, load, number, began + plan.seconds))
+            group.create_task(behave(access, load, number, began + plan.seconds))
         disturbing = group.create_task(disturb(plan.disturbances, began, postgres, provider, said))
         watching = group.create_task(watch(server.pid, postgres, plan.seconds))
     said("reading everything")
-    async with AsyncEngram(server.url) as engram:
+    async with AsyncEngram(access.url, api_key=access.key) as engram:
         verdict = await verify(engram, load)
-    after = await _settled(server, postgres, before)
+    after = await _settled(server, access, postgres, before)
     owed = await postgres.owed_links()
     return Course(plan, load, disturbing.result(), watching.result(), (before, after), owed, verdict)
 
 
-async def _settled(server: Server, postgres: Postgres, before: Held) -> Held:
+async def _settled(server: Server, access: Access, postgres: Postgres, before: Held) -> Held:
     """What the server holds when connections that nobody uses had time to end. It closes them as it works."""
     until = time.monotonic() + _SETTLING_SECONDS
-    async with AsyncEngram(server.url) as engram:
+    async with AsyncEngram(access.url, api_key=access.key) as engram:
         (agent,) = (await engram.agents.list(limit=1)).data
         while True:
             await engram.memories.recall(agent.id, f"At rest at {time.monotonic()}?")

@@ -15,13 +15,16 @@ PHASES = ("examples", "coverage", "fuzzing", "stateful")
 OPERATIONS = [f"{method.upper()} {path}" for path, methods in openapi()["paths"].items() for method in methods]
 
 
-def published(url: str, phase: str) -> BaseSchema:
+def published(url: str, key: str, phase: str) -> BaseSchema:
     """What the server at ``url`` publishes, to be tested in one way, with the same requests each time.
+
+    They carry the API key, but for those that ask what happens without it, or with another.
 
     All checks that there are run on every answer. One is replaced: see ``tests.contract.rules``.
     """
     settings: dict[str, Any] = {
         "base-url": url,
+        "auth": {"openapi": {"apiKey": {"bearer": key}}},
         "seed": SEED,
         "generation": {"max-examples": EXAMPLES, "database": "none"},
         "checks": {"positive_data_acceptance": {"enabled": False}},

@@ -1,4 +1,4 @@
-"""Where the API takes text, as the OpenAPI document says: in bodies, however deep, in maps, in queries and in paths."""
+"""Where the API takes text, as the OpenAPI document says: in bodies, however deep, in maps, queries, paths, headers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ Way = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Place:
-    """One place: an operation, where in its request (``body``, ``query`` or ``path``), the way there and its schema."""
+    """One place: an operation, where in its request, the way there and its schema.
+
+    ``inside`` is ``body``, ``query``, ``path`` or ``header``.
+    """
 
     operation: str
     method: str

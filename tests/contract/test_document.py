@@ -13,7 +13,7 @@ from tests.contract.world import World
 @pytest.mark.parametrize("phase", ["examples", "coverage", "fuzzing"])
 def test_the_server_keeps_to_its_document(world: World, phase: str) -> None:
     with world.inhabited():
-        found = Findings.of(published(world.url, phase))
+        found = Findings.of(published(world.url, world.key, phase))
     assert not found.complaints, "\n\n".join(found.complaints[:20])
     if phase != "examples":  # of some there are none
         # A run in which an operation does nothing but refuse has not tested it.

@@ -12,11 +12,13 @@ from schemathesis.core.failures import FailureGroup
 from schemathesis.specs.openapi.checks import ensure_resource_availability
 
 from engram.server.links import links_of
+from engram.tenants.roles import Role
 from tests.contract import rules  # noqa: F401  # a check is known once it is imported
 from tests.contract.document import published
-from tests.contract.world import World
+from tests.contract.world import World, use_a_new_key
 from tests.fixtures.fuzzing import EXAMPLES, SEED, drawing
 from tests.fixtures.servers import openapi
+from tests.fixtures.tenants import Tenant
 
 SEQUENCES = 2 * EXAMPLES
 STEPS = 12
@@ -24,17 +26,18 @@ BEGINNINGS = {"RANDOM__GET_v1_agents", "RANDOM__POST_v1_agents"}
 """Others begin with ids that were drawn, and end there."""
 
 
-def test_whatever_follows_keeps_to_the_document(live_server: str) -> None:
-    machine: Any = published(live_server, "stateful").as_state_machine()
+def test_whatever_follows_keeps_to_the_document(live_server: str, alder: Tenant) -> None:
+    machine: Any = published(live_server, alder.keys[Role.admin], "stateful").as_state_machine()
     statuses: dict[str, Counter[int]] = defaultdict(Counter)
 
     class Sequence(machine):  # type: ignore[misc]
         def setup(self) -> None:
             # The same requests shall get the same answers, whatever was asked before.
-            forget_everything(live_server)
-            self.world = World.made(live_server, "a")
+            forget_everything(live_server, alder)
+            self.world = World.made(live_server, alder, "a")
 
         def before_call(self, case: Case) -> None:
+            use_a_new_key(case)
             # An edge has two ends, and most answers lead to one.
             if case.operation.label == "POST /v1/graph/edges":
                 case.body["target_id"] = self.world.memory_ids[1]
@@ -66,9 +69,12 @@ def operation_ids() -> dict[str, str]:
     }
 
 
-def forget_everything(url: str) -> None:
-    for agent in requests.get(f"{url}/v1/agents", params={"limit": 200}, timeout=30).json()["data"]:
-        requests.delete(f"{url}/v1/agents/{agent['id']}", timeout=30).raise_for_status()
+def forget_everything(url: str, tenant: Tenant) -> None:
+    """All but the tenant and its keys."""
+    with requests.Session() as session:
+        session.headers.update(tenant.headers())
+        for agent in session.get(f"{url}/v1/agents", params={"limit": 200}, timeout=30).json()["data"]:
+            session.delete(f"{url}/v1/agents/{agent['id']}", timeout=30).raise_for_status()
 
 
 def _erased_an_agent(recorder: Any) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -13,30 +14,40 @@ import schemathesis
 from schemathesis import Case, HookContext
 from schemathesis.hooks import unregister
 
+from engram.tenants.roles import Role
+from tests.fixtures.tenants import Tenant
+
 _LEFT_ALONE = "0"
 """Ids that end so are left as they were drawn; most name nothing."""
 
 
 @dataclass(frozen=True)
 class World:
-    """What stands on the server at ``url``."""
+    """What a tenant has on the server at ``url``."""
 
     url: str
+    tenant: Tenant
     agent_id: str
     memory_ids: tuple[str, ...]
 
     @classmethod
-    def made(cls, url: str, name: str) -> World:
-        agent_id = _posted(f"{url}/v1/agents", name=name)
+    def made(cls, url: str, tenant: Tenant, name: str) -> World:
         texts = ("Alice moved to Lisbon.", "Bob stays in Porto.", "Alice works at the harbour.")
-        world = cls(url, agent_id, ())
-        return cls(url, agent_id, tuple(world._remember(text) for text in texts))
+        world = cls(url, tenant, "", ())
+        world = replace(world, agent_id=world._posted("/v1/agents", name=name))
+        return replace(world, memory_ids=tuple(world._remember(text) for text in texts))
+
+    @property
+    def key(self) -> str:
+        """The admin's, who may ask everything."""
+        return self.tenant.keys[Role.admin]
 
     @contextmanager
     def inhabited(self) -> Iterator[None]:
-        """Requests have ids of what exists in place of most that were drawn."""
+        """Requests have ids of what exists in place of most that were drawn, and keys of repeats that nobody used."""
 
         def before_call(context: HookContext, case: Case, kwargs: dict[str, Any]) -> None:
+            use_a_new_key(case)
             existing = self._existing(case)
             for place in (case.path_parameters, case.query, case.body):
                 for name in existing.keys() & (place.keys() if isinstance(place, dict) else ()):
@@ -54,35 +65,45 @@ class World:
         """Ids by the name of the parameter. What is to be deleted is made for that."""
         first, second, *_ = self.memory_ids
         if case.method == "DELETE" and case.path == "/v1/graph/edges":
-            self._connect(first, second, case.query)
+            self.connect(first, second, case.query.get("relation_type"))
         deleted = case.method == "DELETE" and case.path
         return {
-            "agent_id": self._new_agent if deleted == "/v1/agents/{agent_id}" else lambda: self.agent_id,
-            "memory_id": self._new_memory if deleted == "/v1/memories/{memory_id}" else lambda: first,
+            "agent_id": self.new_agent if deleted == "/v1/agents/{agent_id}" else lambda: self.agent_id,
+            "memory_id": self.new_memory if deleted == "/v1/memories/{memory_id}" else lambda: first,
             "source_id": lambda: first,
             "target_id": lambda: second,
         }
 
-    def _new_agent(self) -> str:
-        return _posted(f"{self.url}/v1/agents", name=f"doomed {uuid4()}")
+    def new_agent(self) -> str:
+        return self._posted("/v1/agents", name=f"doomed {uuid4()}")
 
-    def _new_memory(self) -> str:
+    def new_memory(self) -> str:
         return self._remember(f"doomed {uuid4()}")
 
     def _remember(self, text: str) -> str:
         fields = {"agent_id": self.agent_id, "content": text, "session_id": "s", "entities": ["Alice"]}
-        return _posted(f"{self.url}/v1/memories", **fields)
+        return self._posted("/v1/memories", **fields)
 
-    def _connect(self, source: str, target: str, drawn: Any) -> None:
-        edge = {"source_id": source, "target_id": target, "relation_type": drawn.get("relation_type")}
-        requests.post(f"{self.url}/v1/graph/edges", json=edge, timeout=30)  # which relation was drawn may be none
+    def connect(self, source: str, target: str, relation: Any) -> None:
+        """Where the relation that was drawn is one."""
+        self._post("/v1/graph/edges", source_id=source, target_id=target, relation_type=relation)
+
+    def _posted(self, path: str, **body: Any) -> str:
+        response = self._post(path, **body)
+        response.raise_for_status()
+        id: str = response.json()["id"]
+        return id
+
+    def _post(self, path: str, **body: Any) -> requests.Response:
+        return requests.post(f"{self.url}{path}", json=body, headers=self.tenant.headers(), timeout=30)
 
 
-def _posted(url: str, **body: Any) -> str:
-    response = requests.post(url, json=body, timeout=30)
-    response.raise_for_status()
-    id: str = response.json()["id"]
-    return id
+def use_a_new_key(case: Case) -> None:
+    """Make the ``Idempotency-Key`` of a request, if it is a good one, one that no other has: another request under it
+    is refused, as no schema can say."""
+    for name, drawn in (case.headers or {}).items():
+        if name.lower() == "idempotency-key" and isinstance(drawn, str) and re.fullmatch(r"[!-~]{1,255}", drawn):
+            case.headers[name] = f"{uuid4().hex}{drawn}"[:255]
 
 
 def _is_id(value: object) -> bool:

@@ -1,0 +1,83 @@
+"""One request, with a text in one place of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
+
+import httpx
+
+from tests.contract.places import Place
+from tests.contract.world import World
+
+_JSON = {"content-type": "application/json"}
+
+
+def ask(http: httpx.Client, world: World, place: Place, text: str) -> httpx.Response:
+    """What the server answers to a request that is right, but for the text perhaps."""
+    request = request_for(world, place)
+    return send(http, place, world, request if place.inside in ("path", "header") else place.put(request, text), text)
+
+
+def request_for(world: World, place: Place) -> dict[str, Any]:
+    """The body or query of a request that is right, for the place's operation."""
+    first, second, *_ = world.memory_ids
+    of_agent, edge = {"agent_id": world.agent_id}, {"source_id": first, "target_id": second, "relation_type": "causal"}
+    requests: dict[str, dict[str, Any]] = {
+        "create_agent": {"name": f"agent {uuid4()}"},
+        "create_memory": of_agent | {"content": f"text {uuid4()}"},
+        "create_memories": of_agent | {"items": [{"content": f"text {uuid4()}"}]},
+        "recall": of_agent | {"query": "Where is Alice?"},
+        "list_memories": of_agent,
+        "get_edges": {"memory_id": first},
+        "create_edge": edge,
+        "delete_edge": edge,
+    }
+    return requests.get(place.operation, {})
+
+
+def send(http: httpx.Client, place: Place, world: World, request: dict[str, Any], text: str) -> httpx.Response:
+    """Send a request to the place's operation, with the text in its path or header if the place is there."""
+    address = _path(world, place, text)
+    headers = [(place.way[0], as_header(text))] if place.inside == "header" else []
+    if place.inside != "path" and place.method in ("POST", "PATCH"):
+        # In ASCII: what is no text can be written as an escape.
+        headers += [(name, value.encode()) for name, value in _JSON.items()]
+        return http.request(place.method, address, content=json.dumps(request), headers=headers)
+    pairs = [
+        (name, item) for name, value in request.items() for item in (value if isinstance(value, list) else [value])
+    ]
+    query = "&".join(f"{name}={_quoted(item)}" for name, item in pairs)
+    return http.request(place.method, f"{address}?{query}" if query else address, headers=headers)
+
+
+def as_header(text: str) -> bytes:
+    """A text as the value of a header. What HTTP itself does not allow there is left out: it would not get here."""
+    raw = re.sub(rb"[\x00-\x08\x0a-\x1f\x7f]", b"", text.encode("utf-8", "surrogatepass"))
+    return raw.strip(b" \t")[:4000]
+
+
+def _path(world: World, place: Place, text: str) -> str:
+    if place.inside == "path":
+        return re.sub(r"{\w+}", lambda _: _quoted(text), place.path)
+    if place.method == "DELETE" and place.inside == "header":
+        return _path_to_what_may_go(world, place)
+    return place.path.replace("{agent_id}", world.agent_id)
+
+
+def _path_to_what_may_go(world: World, place: Place) -> str:
+    if place.operation == "delete_edge":
+        world.connect(*world.memory_ids[:2], "causal")
+    path = place.path
+    if "{agent_id}" in path:
+        path = path.replace("{agent_id}", world.new_agent())
+    if "{memory_id}" in path:
+        path = path.replace("{memory_id}", world.new_memory())
+    return path
+
+
+def _quoted(value: object) -> str:
+    return quote(str(value).encode("utf-8", "surrogatepass"), safe="")

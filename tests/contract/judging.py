@@ -1,0 +1,63 @@
+"""What the server makes of a text, by the kind of its place."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import httpx
+from pydantic import StringConstraints, TypeAdapter, ValidationError
+
+from engram.wire import Content, Label, Name, Note, Query, Storable
+from tests.contract.asking import as_header
+from tests.contract.places import KEY, Place
+
+RepeatKey = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=r"^[\x21-\x7E]+$")]
+"""What an ``Idempotency-Key`` may be."""
+
+KINDS = {
+    (shown["pattern"], shown.get("maxLength")): adapter
+    for adapter in map(TypeAdapter, (Content, Label, Name, Note, Query, Storable, RepeatKey))
+    for shown in [adapter.json_schema()]
+}
+"""What judges a text, by what the document says of its place."""
+
+
+def judge(place: Place) -> TypeAdapter[Any] | None:
+    """None for what is no free text, such as an id or a cursor."""
+    pattern, length = place.says("pattern"), place.says("maxLength")
+    return KINDS.get((pattern, length))
+
+
+def taken_as(place: Place, text: str) -> str | None:
+    """What the server makes of a text in this place; None where it refuses it."""
+    adapter = judge(place)
+    if adapter is None:
+        return None
+    if place.inside == "query" and has_surrogate(text):
+        return None
+    if place.inside == "header":
+        text = as_header(text).decode("latin-1")
+    try:
+        taken: str = adapter.validate_python(text)
+    except ValidationError:
+        return None
+    # The whole of the operators that a condition may have.
+    if place.operation == "recall" and place.way == ("metadata", "k", KEY):
+        return None
+    return taken
+
+
+def taken_again(place: Place, text: str, request: httpx.Request, spent: dict[str, object]) -> str | None:
+    """As ``taken_as``, of a request that was sent after others: ``spent`` has those that stand under a key of repeats.
+
+    Under the same key another request is refused, and the same one is not.
+    """
+    taken = taken_as(place, text)
+    if place.inside != "header" or taken is None:
+        return taken
+    sent = (request.method, request.url, request.content)
+    return taken if spent.setdefault(taken, sent) == sent else None
+
+
+def has_surrogate(text: str) -> bool:
+    return any("\ud800" <= char <= "\udfff" for char in text)
