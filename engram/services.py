@@ -7,10 +7,14 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+from asyncpg import InsufficientPrivilegeError
+
 from engram.agents.service import AgentService
 from engram.audit.service import AuditService
 from engram.db.database import Database
-from engram.db.owner import opened_by_owner, reachable
+from engram.db.dsn import parse_dsn
+from engram.db.owner import Urls, opened_by_owner, reachable
+from engram.db.roles import SERVER_ROLE
 from engram.embeddings.base import Embedder
 from engram.embeddings.registry import open_embedder
 from engram.entities.canonical import singular
@@ -23,6 +27,7 @@ from engram.memories.projections import Projector
 from engram.memories.registration import register_model
 from engram.memories.service import MemoryService
 from engram.memories.texts import MemoryTexts
+from engram.problems import ConfigurationProblem
 from engram.recall.service import RecallService
 from engram.settings import Settings
 from engram.tenants.authentication import Authenticator
@@ -63,8 +68,19 @@ async def open_services(settings: Settings, *, tuning: Tuning | None = None) -> 
             warming = asyncio.create_task(asyncio.to_thread(singular, "plurals"))
             stack.push_async_callback(asyncio.wait, [warming])
             services = await assemble(settings, database, embedder, owner=owner, tuning=tuning)
-        await services.authenticator.look()
+        await _greet(services, urls)
         yield services
+
+
+async def _greet(services: Services, urls: Urls) -> None:
+    """The first thing that a server asks with its own login. Raises ConfigurationProblem where that may not serve."""
+    try:
+        await services.authenticator.look()
+    except InsufficientPrivilegeError as error:
+        login = parse_dsn(urls.server).user or "of ENGRAM_DATABASE_URL"
+        raise ConfigurationProblem(
+            f"The login {login} may not serve: an administrator runs GRANT {SERVER_ROLE} TO {login}."
+        ) from error
 
 
 async def assemble(

@@ -127,6 +127,13 @@ class Settings(BaseSettings):
             raise ValueError("must be at least max_body_bytes")
         return value
 
+    @field_validator("owner_database_url")
+    @classmethod
+    def _owner_of_a_database(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if value is not None and info.data.get("database_url") is None:
+            raise ValueError("is set, and ENGRAM_DATABASE_URL is not")
+        return value
+
     @field_validator("rate_limit")
     @classmethod
     def _is_a_rate(cls, value: str | None) -> str | None:

@@ -114,14 +114,21 @@ def revoke(
 ) -> None:
     """End a key, at once and everywhere."""
 
-    async def work(operator: OperatorService) -> str:
-        return await operator.revoke(key.rstrip("…"))
+    async def work(operator: OperatorService) -> tuple[str, list[Key]]:
+        return await operator.revoke(key.rstrip("…")), await operator.keys(None)
 
-    prefix = as_operator(work, data_dir)
+    prefix, keys = as_operator(work, data_dir)
     if as_json:
         write_json({"revoked": prefix})
     else:
         answers().print(f"The key {prefix}… is revoked.", markup=False)
+    now = datetime.now(UTC)
+    if not any(key.revoked_at is None and (key.expires_at is None or key.expires_at > now) for key in keys):
+        messages().print(
+            "It was the last that opened anything: nobody can connect until engram keys create makes another.",
+            markup=False,
+            soft_wrap=True,
+        )
 
 
 def _moment(text: str) -> datetime:

@@ -26,8 +26,8 @@ def as_operator(work: Callable[[OperatorService], Awaitable[T]], data_dir: Path 
 
 async def _work(work: Callable[[OperatorService], Awaitable[T]], settings: Settings) -> T:
     # Alembic and SQLAlchemy take a second to load.
-    from engram.db.owner import opened_by_owner, reachable  # noqa: PLC0415
+    from engram.db.owner import opened_by_operator, reachable  # noqa: PLC0415
     from engram.tenants.service import OperatorService  # noqa: PLC0415
 
-    async with reachable(settings) as urls, opened_by_owner(urls, settings) as owner:
+    async with reachable(settings) as urls, opened_by_operator(urls, settings) as owner:
         return await work(OperatorService(owner))

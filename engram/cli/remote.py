@@ -23,7 +23,7 @@ from engram.client import (
 )
 from engram.client._options import DEFAULT_TIMEOUT, Options
 
-_MAKE_ONE = "Where the server runs, engram keys create --role ROLE makes one."
+_MAKE_ONE = "Where the server runs, engram keys create --role ROLE --tenant NAME makes one."
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -68,7 +68,10 @@ def agent_id(client: Engram, agent: str) -> str:
         pass
     for found in client.agents.list(name=agent, limit=1).data:
         return found.id
-    raise CommandError(f"there is no agent {agent!r} yet; it is made when it first remembers: engram remember TEXT")
+    raise CommandError(
+        f"there is no agent {agent!r} yet; it is made when it first remembers: engram remember TEXT."
+        " A key sees the agents of its own tenant alone"
+    )
 
 
 def texts_of(client: Engram, ids: Iterable[str]) -> dict[str, str]:

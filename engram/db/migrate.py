@@ -133,4 +133,6 @@ def _as_problem(error: DBAPIError) -> ConfigurationProblem | UnavailableProblem:
         advice = " Grant the role what the message names."
         if " role" in reason:
             advice = _ROLES_ADVICE
-    return ConfigurationProblem(f"Migrating the database failed, and was undone: {reason}.{advice}")
+    return ConfigurationProblem(
+        f"Migrating the database failed: {reason}.{advice} The revision that failed was undone; those before it stay."
+    )

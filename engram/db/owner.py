@@ -14,9 +14,11 @@ import asyncpg
 import structlog
 
 from engram.db.database import Database, driver
+from engram.db.dsn import parse_dsn
 from engram.db.embedded import EmbeddedPostgres
-from engram.db.migrate import migrate
+from engram.db.migrate import migrate, revision_status
 from engram.db.roles import SERVER_ROLE
+from engram.problems import ConfigurationProblem
 from engram.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -52,15 +54,81 @@ async def reachable(settings: Settings) -> AsyncIterator[Urls]:
 
 @asynccontextmanager
 async def opened_by_owner(urls: Urls, settings: Settings) -> AsyncIterator[Database]:
-    """A pool of the owner's, on a database that is at the newest revision. Raises what ``migrate`` raises."""
-    await migrate(urls.owner, settings)
-    database = await Database.connect(urls.owner, settings)
-    try:
+    """A pool of the owner's, on a database that is brought to the newest revision. Raises what ``migrate`` raises, and
+    ConfigurationProblem for a login that owns nothing, and where the server's login leads to another database."""
+    async with _owned(urls, settings) as database:
+        await migrate(urls.owner, settings)
         if urls.owner != urls.server and settings.database_url is None:
             await _let_server_log_in(database)
         yield database
+
+
+@asynccontextmanager
+async def opened_by_operator(urls: Urls, settings: Settings) -> AsyncIterator[Database]:
+    """The same for a command: it makes what an empty database lacks, and changes no other.
+
+    A server of an earlier version may be running on it. Raises ConfigurationProblem for one at another revision.
+    """
+    async with _owned(urls, settings) as database:
+        status = await revision_status(database)
+        if status.current is not None and not status.up_to_date:
+            raise ConfigurationProblem(
+                f"The database is at revision {status.current}, and this version works with {status.head}. Back it up, "
+                "stop servers of the version before, and run engram migrate."
+            )
+    async with opened_by_owner(urls, settings) as database:
+        yield database
+
+
+@asynccontextmanager
+async def _owned(urls: Urls, settings: Settings) -> AsyncIterator[Database]:
+    database = await Database.connect(urls.owner, settings)
+    try:
+        if urls.owner != urls.server and settings.database_url is not None:
+            await _require_same_database(database, urls.server, settings)
+        yield database
+    except asyncpg.InsufficientPrivilegeError as error:
+        login = parse_dsn(urls.owner).user or "of the database URL"
+        raise ConfigurationProblem(
+            f"The login {login} may not do this ({error}): it owns no tables. Set ENGRAM_OWNER_DATABASE_URL to the "
+            "owner's URL."
+        ) from error
     finally:
         await database.close()
+
+
+async def _require_same_database(owner: Database, url: str, settings: Settings) -> None:
+    server = await Database.connect(url, settings)
+    try:
+        ours, theirs = await _identity(owner), await _identity(server)
+    finally:
+        await server.close()
+    if ours != theirs:
+        raise ConfigurationProblem(
+            f"ENGRAM_OWNER_DATABASE_URL leads to another database ({ours.name}) than ENGRAM_DATABASE_URL "
+            f"({theirs.name})."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Identity:
+    """``cluster`` is a number that a cluster is given when it is made, and its replicas have too."""
+
+    name: str
+    oid: int
+    cluster: int
+
+
+async def _identity(database: Database) -> _Identity:
+    async with database.snapshot() as connection:
+        row = await driver(connection).fetchrow(
+            """
+            SELECT current_database() AS name, d.oid::bigint AS oid, c.system_identifier AS cluster
+            FROM pg_database d, pg_control_system() c WHERE d.datname = current_database()
+            """
+        )
+    assert row is not None
+    return _Identity(**dict(row))
 
 
 async def _let_server_log_in(database: Database) -> None:
@@ -84,4 +152,4 @@ async def _keep_alive(postgres: EmbeddedPostgres) -> None:
             if await asyncio.to_thread(postgres.revive):
                 log.warning("the embedded Postgres had died and was started again")
         except Exception as error:
-            log.warning("the embedded Postgres has died and does not start", error=str(error))
+            log.warning("the embedded Postgres has died and does not start yet; trying again", error=str(error))
