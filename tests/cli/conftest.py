@@ -6,6 +6,7 @@ import io
 import json
 import logging
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 import structlog
 
@@ -32,6 +34,7 @@ class Outcome:
 
 
 Run = Callable[..., Outcome]
+Examine = Callable[..., Outcome]
 
 
 @pytest.fixture
@@ -59,6 +62,48 @@ def client_run(run: Run, live_server: str, monkeypatch: pytest.MonkeyPatch) -> R
 def client(live_server: str) -> Iterator[Engram]:
     with Engram(live_server) as client:
         yield client
+
+
+@pytest.fixture
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def examine(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, free_port: int, static_weights: None) -> Examine:
+    """``examine(ENGRAM_...=...)``: the doctor's answer in such an environment, where no server runs."""
+
+    def examine(*arguments: str, **environment: str) -> Outcome:
+        defaults = {"ENGRAM_PORT": str(free_port), "ENGRAM_DATA_DIR": str(tmp_path / "data")}
+        for name, value in (defaults | environment).items():
+            monkeypatch.setenv(name, value)
+        return run("doctor", *arguments)
+
+    return examine
+
+
+def statuses(outcome: Outcome) -> dict[str, str]:
+    """The worst status of each thing that was looked at."""
+    findings = sorted(outcome.json["findings"], key=lambda finding: ["ok", "warn", "fail"].index(finding["status"]))
+    return {finding["name"]: finding["status"] for finding in findings}
+
+
+def told(outcome: Outcome, name: str) -> str:
+    """All that was said of one thing, with what to do about it."""
+    found = [finding for finding in outcome.json["findings"] if finding["name"] == name]
+    return " ".join(f"{finding['detail']} {finding['fix']}" for finding in found)
+
+
+async def change(url: str, *statements: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        for statement in statements:
+            await connection.execute(statement)
+    finally:
+        await connection.close()
 
 
 @pytest.fixture

@@ -27,6 +27,17 @@ def examine_embedded(data_dir: Path) -> tuple[str | None, Finding]:
     return url, ok("Database", f"embedded PostgreSQL {version}, running")
 
 
+def is_made(data_dir: Path) -> bool:
+    """Whether there is an embedded database, or may be: what cannot be looked into counts."""
+    try:
+        (data_dir.expanduser().absolute() / "postgres" / "PG_VERSION").stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def _version_of(data: Path) -> str | Finding:
     """The version of PostgreSQL that wrote a data directory that we can serve; else, what is to be said of it."""
     try:

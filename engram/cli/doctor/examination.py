@@ -6,10 +6,11 @@ import asyncio
 from pathlib import Path
 
 from engram.cli.doctor.database import Contents, examine_database
-from engram.cli.doctor.embedded import examine_embedded
+from engram.cli.doctor.embedded import examine_embedded, is_made
 from engram.cli.doctor.embedder import examine_embedder, examine_model
 from engram.cli.doctor.findings import Finding, ok, warn
 from engram.cli.doctor.keys import examine_keys
+from engram.cli.doctor.login import examine_login
 from engram.cli.doctor.machine import examine_data_dir, examine_python
 from engram.cli.doctor.server import examine_server
 from engram.cli.doctor.variables import examine_settings
@@ -25,7 +26,7 @@ def examine(data_dir: Path | None) -> list[Finding]:
     if data_dir is not None:
         settings = settings.model_copy(update={"data_dir": data_dir})
     stored, contents = asyncio.run(_storage(settings))
-    report, served = examine_server(settings, has_keys=bool(contents.has_keys))
+    report, served = examine_server(settings, has_keys=contents.has_keys)
     pending = contents.pending if contents.pending is not None or report is None else report.pending_links
     return [*findings, *stored, *examine_keys(contents, settings), *served, *_pending(pending)]
 
@@ -39,9 +40,11 @@ async def _storage(settings: Settings) -> tuple[list[Finding], Contents]:
     else:
         url, embedded = examine_embedded(settings.data_dir)
         findings = [*examine_data_dir(settings.data_dir), embedded]
+        if not is_made(settings.data_dir):
+            contents.has_keys = False
     if url is not None:
         found, contents = await examine_database(url, settings)
-        findings += found
+        findings += [*found, *await examine_login(settings, contents.identity)]
     model, finding = await examine_embedder(settings)
     findings.append(finding)
     fitting = examine_model(model, contents) if model is not None else None
