@@ -16,6 +16,7 @@ import structlog
 from engram.db.database import Database, driver
 from engram.db.dsn import parse_dsn
 from engram.db.embedded import EmbeddedPostgres
+from engram.db.identity import Identity, read_identity
 from engram.db.migrate import migrate, revision_status
 from engram.db.roles import SERVER_ROLE
 from engram.problems import ConfigurationProblem
@@ -103,32 +104,16 @@ async def _require_same_database(owner: Database, url: str, settings: Settings) 
         ours, theirs = await _identity(owner), await _identity(server)
     finally:
         await server.close()
-    if ours != theirs:
+    if ours.is_another_than(theirs):
         raise ConfigurationProblem(
             f"ENGRAM_OWNER_DATABASE_URL leads to another database ({ours.name}) than ENGRAM_DATABASE_URL "
             f"({theirs.name})."
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Identity:
-    """``cluster`` is a number that a cluster is given when it is made, and its replicas have too."""
-
-    name: str
-    oid: int
-    cluster: int
-
-
-async def _identity(database: Database) -> _Identity:
+async def _identity(database: Database) -> Identity:
     async with database.snapshot() as connection:
-        row = await driver(connection).fetchrow(
-            """
-            SELECT current_database() AS name, d.oid::bigint AS oid, c.system_identifier AS cluster
-            FROM pg_database d, pg_control_system() c WHERE d.datname = current_database()
-            """
-        )
-    assert row is not None
-    return _Identity(**dict(row))
+        return await read_identity(driver(connection))
 
 
 async def _let_server_log_in(database: Database) -> None:

@@ -9,11 +9,11 @@ import asyncpg
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.cli.doctor.findings import Finding, fail, ok, warn
-from engram.cli.doctor.identity import Identity, read_identity
 from engram.cli.doctor.rights import Rights, no_member, no_owner, no_roles, read_rights
 from engram.db.compatibility import MIN_PGVECTOR, Versions, advice, read_versions, require_supported
 from engram.db.database import Database, driver
 from engram.db.dsn import parse_dsn
+from engram.db.identity import Identity, read_identity
 from engram.db.revisions import current_revision, head_revision
 from engram.embeddings.repository import EmbeddingModelRepository
 from engram.memories.pending import PendingRepository

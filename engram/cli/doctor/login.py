@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from engram.cli.doctor.database import hasty
 from engram.cli.doctor.findings import Finding, fail, ok
-from engram.cli.doctor.identity import Identity, read_identity
 from engram.cli.doctor.rights import no_member, read_rights
 from engram.db.database import Database, driver
 from engram.db.dsn import parse_dsn
+from engram.db.identity import Identity, read_identity
 from engram.db.roles import SERVER_ROLE
 from engram.problems import Problem
 from engram.settings import Settings
