@@ -118,7 +118,7 @@ async def assemble(
         database=database,
         embedder=embedder,
         authenticator=Authenticator(database),
-        idempotency=IdempotencyService(database, agents),
+        idempotency=IdempotencyService(database, tenants, agents),
         projector=projector,
         agents=agents,
         memories=MemoryService(

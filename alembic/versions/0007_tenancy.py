@@ -251,7 +251,7 @@ FUNCTIONS = {
             FROM (
                 SELECT p.agent_id, p.memory_id, p.projection FROM pending_projections p
                 WHERE p.next_attempt_at <= due_at
-                ORDER BY p.next_attempt_at LIMIT most FOR UPDATE SKIP LOCKED
+                ORDER BY p.next_attempt_at LIMIT least(coalesce(most, 0), 10000) FOR UPDATE SKIP LOCKED
             ) AS due
             WHERE claimed.agent_id = due.agent_id AND claimed.memory_id = due.memory_id
                 AND claimed.projection = due.projection
@@ -289,7 +289,7 @@ FUNCTIONS = {
             USING (
                 SELECT i.tenant_id, i.digest FROM idempotency_keys i
                 WHERE i.expires_at <= due_at
-                ORDER BY i.expires_at LIMIT most FOR UPDATE SKIP LOCKED
+                ORDER BY i.expires_at LIMIT least(coalesce(most, 0), 10000) FOR UPDATE SKIP LOCKED
             ) AS expired
             WHERE gone.tenant_id = expired.tenant_id AND gone.digest = expired.digest;
             GET DIAGNOSTICS forgotten = ROW_COUNT;

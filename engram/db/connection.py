@@ -51,6 +51,8 @@ async def open_connection(dsn: Dsn, *, connect_timeout: float, statement_timeout
                 "timezone": "UTC",
                 # Compiling a plan takes longer than any of our statements run.
                 "jit": "off",
+                # A role may set otherwise for itself.
+                "row_security": "on",
                 # Our statements are planned once a connection, for parameters in general: planning a walk anew takes
                 # as long as running it, and the planner takes an agent that it has not counted yet for an empty one.
                 "plan_cache_mode": "force_generic_plan",

@@ -152,6 +152,13 @@ class Database:
         except TimeoutError as error:
             raise UnavailableProblem("The database does not answer.", retry_after=1) from error
 
+    @property
+    def pool_timeout(self) -> float:
+        """Seconds that a transaction waits for a free connection."""
+        pool = self._engine.pool
+        assert isinstance(pool, QueuePool)
+        return float(pool.timeout())
+
     def pool_status(self) -> PoolStatus:
         """How busy the pool is right now."""
         pool = self._engine.pool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, cast, get_args, get_type_hints
@@ -15,6 +16,8 @@ from engram.problems import AuthenticationProblem
 from engram.services import Services
 from engram.tenants.roles import Role
 from engram.tenants.scope import Scope
+
+STALE_SECONDS = 1.0
 
 _PUBLIC = "__engram_public__"
 E = TypeVar("E", bound=Callable[..., Any])
@@ -72,6 +75,13 @@ async def admit(request: Request, role: Role | None) -> None:
         cast(RateLimiter, request.app.state.rate_limiter).check(scope.key.id, scope.key.rate_limit)
     scope.require(role)
     request.state.engram_scope = scope
+    request.state.engram_admitted_at = time.monotonic()
+
+
+async def admit_again(request: Request, role: Role | None) -> None:
+    """The same once the body is there, where that took a while: the key may have been revoked since."""
+    if role is not None and time.monotonic() - request.state.engram_admitted_at > STALE_SECONDS:
+        await admit(request, role)
 
 
 def _key(request: Request) -> str:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from engram.http.access import admit, role_needed, scope_of
+from engram.http.access import admit, admit_again, role_needed, scope_of
 from engram.http.body import read_body
 from engram.http.dependencies import services_of
 from engram.http.idempotency import answered_once, is_write
@@ -74,9 +74,11 @@ def _answer(route: APIRoute) -> Answer | None:
     async def answer(request: Request) -> Response:
         await admit(request, role)
         check_query(request, {})
+        read = await read_body(request, body) if body is not None else None
+        await admit_again(request, role)
         given = {name: await source(request) for name, source in sources.items()}
-        if body is not None:
-            given["body"] = await read_body(request, body)
+        if read is not None:
+            given["body"] = read
 
         async def carry_out() -> Response:
             made = Response(status_code=usual_status)

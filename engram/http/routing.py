@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import Scope
 
-from engram.http.access import admit, role_needed
+from engram.http.access import admit, admit_again, role_needed
 from engram.http.body import read_body
 from engram.http.fields import MAX_ERRORS, shortened
 from engram.http.idempotency import answered_once, is_write
@@ -51,6 +51,7 @@ class StrictRoute(APIRoute):
             await admit(request, role)
             check_query(request, repeatable)
             given = await read_body(request, body) if body is not None else None
+            await admit_again(request, role)
 
             async def carry_out() -> Response:
                 return await handle(_ReadRequest(request, given) if given is not None else request)

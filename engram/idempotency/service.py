@@ -23,8 +23,9 @@ import structlog
 
 from engram.agents.service import AgentService
 from engram.db.database import Database
+from engram.idempotency.budget import Budget
 from engram.idempotency.repository import AnswerRepository, ExpiredAnswers, KeptAnswer
-from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
+from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem, UnavailableProblem
 from engram.telemetry.errors import described
 from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
@@ -33,8 +34,15 @@ log = structlog.get_logger(__name__)
 
 KEPT_FOR = timedelta(hours=24)
 
-MAX_KEPT_BYTES = 1_000_000
-"""Longer answers are not kept: those to single memories of about a million characters."""
+MAX_KEPT_BYTES = 100_000
+"""Longer answers are not kept: those to memories of about as many characters. A batch of a thousand is shorter."""
+
+BUDGET_BYTES = 64_000_000
+BUDGET_SECONDS = 3600.0
+"""What is kept for one API key in an hour. Beyond it repeats are carried out again, and the disk does not fill."""
+
+MAX_WAITING = 32
+"""Requests that wait for one that is under way with the same key: each has a place that others could have."""
 
 MAX_RUNNING = 10_000
 """Requests that others may wait for. Beyond, twins do not know of each other, as those of other processes do not."""
@@ -71,24 +79,26 @@ CarryOut = Callable[[], Awaitable[Answer]]
 
 
 class IdempotencyService:
-    def __init__(self, database: Database, agents: AgentService) -> None:
+    def __init__(self, database: Database, tenants: TenantDatabase, agents: AgentService) -> None:
         self._database = database
-        self._tenants = TenantDatabase(database)
+        self._tenants = tenants
         self._agents = agents
-        self._running: dict[bytes, asyncio.Future[KeptAnswer | None]] = {}
+        self._running: dict[bytes, _Running] = {}
+        self._budget = Budget(BUDGET_BYTES, BUDGET_SECONDS)
 
     async def once(self, scope: Scope, key: str, fingerprint: bytes, carry_out: CarryOut) -> Answer:
         """The answer to the write that the scope sends under ``key``: the one that is kept, or that of ``carry_out``.
 
         ``fingerprint`` is of the whole request. Raises InvalidInputProblem where the key stands for another request,
-        and what ``carry_out`` raises: such failures are not kept, and the same request may be tried again.
+        UnavailableProblem where too many wait for the same one, and what ``carry_out`` raises: such failures are not
+        kept, and the same request may be tried again.
         """
         digest = digest_of(*_owner(scope), key.encode())
         while (first := self._running.get(digest)) is not None:
-            answered = await asyncio.shield(first)
+            answered = await first.wait(fingerprint)
             if answered is not None:
                 return _again(answered, fingerprint)
-        mine: asyncio.Future[KeptAnswer | None] = asyncio.get_running_loop().create_future()
+        mine = _Running(fingerprint)
         if len(self._running) < MAX_RUNNING:
             self._running[digest] = mine
         answer = None
@@ -99,7 +109,7 @@ class IdempotencyService:
             if self._running.get(digest) is mine:
                 del self._running[digest]
             succeeded = answer is not None and answer.succeeded
-            mine.set_result(KeptAnswer(fingerprint, answer.status, answer.body) if answer and succeeded else None)
+            mine.answered(KeptAnswer(fingerprint, answer.status, answer.body) if answer and succeeded else None)
         return answer
 
     async def _first(self, scope: Scope, digest: bytes, fingerprint: bytes, carry_out: CarryOut) -> Answer:
@@ -114,7 +124,7 @@ class IdempotencyService:
             if kept is None or kept.fingerprint != fingerprint:
                 raise
             return _again(kept, fingerprint)
-        if not answer.succeeded or len(answer.body) > MAX_KEPT_BYTES:
+        if not answer.succeeded or not self._may_keep(scope, len(answer.body)):
             return answer
         try:
             other = await self._keep(scope, digest, KeptAnswer(fingerprint, answer.status, answer.body), answer.subject)
@@ -125,6 +135,14 @@ class IdempotencyService:
         if other is None or other.fingerprint != fingerprint:
             return answer
         return _again(other, fingerprint)
+
+    def _may_keep(self, scope: Scope, size: int) -> bool:
+        if size > MAX_KEPT_BYTES:
+            return False
+        allowed = self._budget.allows(_owner(scope), size)
+        if not allowed:
+            log.warning("idempotency.budget_spent", key=scope.key.prefix if scope.key is not None else None)
+        return allowed
 
     async def _find(self, scope: Scope, digest: bytes) -> KeptAnswer | None:
         async with self._tenants.transaction(scope) as connection:
@@ -171,6 +189,30 @@ class IdempotencyService:
             await asyncio.sleep(pause)
 
 
+class _Running:
+    """A request that is being carried out, and those that wait for it."""
+
+    def __init__(self, fingerprint: bytes) -> None:
+        self._fingerprint = fingerprint
+        self._answer: asyncio.Future[KeptAnswer | None] = asyncio.get_running_loop().create_future()
+        self._waiting = 0
+
+    async def wait(self, fingerprint: bytes) -> KeptAnswer | None:
+        """The answer, or None where it failed. Another request is refused at once, and so is one too many."""
+        if fingerprint != self._fingerprint:
+            raise _other_request()
+        if self._waiting >= MAX_WAITING:
+            raise UnavailableProblem("The same request is being carried out, and others wait for it.", retry_after=1)
+        self._waiting += 1
+        try:
+            return await asyncio.shield(self._answer)
+        finally:
+            self._waiting -= 1
+
+    def answered(self, answer: KeptAnswer | None) -> None:
+        self._answer.set_result(answer)
+
+
 def digest_of(*parts: bytes) -> bytes:
     """A digest of parts in order, wherever one ends and the next begins."""
     digest = hashlib.sha256()
@@ -187,5 +229,9 @@ def _owner(scope: Scope) -> tuple[bytes, bytes]:
 
 def _again(kept: KeptAnswer, fingerprint: bytes) -> Answer:
     if kept.fingerprint != fingerprint:
-        raise InvalidInputProblem.of(KEY_HEADER, "was used for another request; send a new one")
+        raise _other_request()
     return Answer(kept.status, kept.body, None, replayed=True)
+
+
+def _other_request() -> InvalidInputProblem:
+    return InvalidInputProblem.of(KEY_HEADER, "was used for another request; send a new one")

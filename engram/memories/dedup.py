@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from datetime import datetime
+
+from engram.text.normal import normal
 
 
 def dedup_hash(
@@ -22,7 +23,7 @@ def dedup_hash(
     """
     began = valid_from.isoformat() if valid_from is not None else None
     digest = hashlib.sha256()
-    for part in (user_id, session_id, key, began, unicodedata.normalize("NFC", content)):
+    for part in (user_id, session_id, key, began, normal("NFC", content)):
         # A length before each part, and a mark for none, so that parts cannot run into each other.
         encoded = b"" if part is None else part.encode()
         digest.update(b"-" if part is None else b"+")

@@ -69,7 +69,16 @@ class BoundedHttp(HttpToolsProtocol):
         if self._asking is None and (self.cycle is None or self.cycle.response_complete):
             self._expect_head()
 
+    def on_message_begin(self) -> None:
+        self._in_head = True
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._in_head:  # trailers are no headers: nobody between here and the client has looked at them as such
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
+        self._in_head = False
         size = len(self.url) + sum(map(len, chain.from_iterable(self.headers)))
         if size > MAX_HEAD_BYTES or len(self.headers) > MAX_HEADERS:
             self._too_large = True

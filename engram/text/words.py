@@ -12,6 +12,8 @@ import sys
 import unicodedata
 from collections.abc import Iterator
 
+from engram.text.normal import normal
+
 _UNSPACED = (
     "\u0e00-\u0e7f"  # Thai
     "\u3040-\u30ff\u31f0-\u31ff"  # Hiragana, Katakana
@@ -61,7 +63,7 @@ def fold(text: str) -> str:
 
 
 def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
+    return normal("NFKC", text).casefold()
 
 
 def _pieces(text: str) -> Iterator[str]:

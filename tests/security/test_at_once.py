@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from engram.db.database import Database, driver
+from engram.http import access
 from engram.problems import ConfigurationProblem
 from engram.server.app import create_app
 from engram.server.run import serve
@@ -43,6 +44,33 @@ async def servers(settings: Settings, static_weights: None) -> AsyncIterator[lis
 
 
 class TestAKeyThatIsEnded:
+    @pytest.mark.parametrize("directly", [True, False], ids=["directly", "by the framework"])
+    async def test_opens_nothing_for_a_body_that_came_slowly(
+        self,
+        servers: list[httpx.AsyncClient],
+        operator: OperatorService,
+        alder: Tenant,
+        monkeypatch: pytest.MonkeyPatch,
+        directly: bool,
+    ) -> None:
+        monkeypatch.setattr(access, "STALE_SECONDS", 0)
+        key = await new_key(operator, alder.name, Role.writer)
+        made = await servers[0].post("/v1/agents", json={"name": "clerk"}, headers=bearer(key))
+
+        async def body() -> AsyncIterator[bytes]:
+            yield b'{"name": '
+            await operator.revoke(key)
+            yield b'"slow"}'
+
+        headers = {**bearer(key), "content-type": "application/json"}
+        address = "/v1/agents" if directly else f"/v1/agents/{made.json()['id']}"
+        answer = await servers[0].request("POST" if directly else "PATCH", address, content=body(), headers=headers)
+        assert answer.status_code == 401
+        names = [
+            agent["name"] for agent in (await servers[0].get("/v1/agents", headers=alder.headers())).json()["data"]
+        ]
+        assert "slow" not in names
+
     async def test_opens_nothing_anywhere_while_requests_run(
         self, servers: list[httpx.AsyncClient], operator: OperatorService, alder: Tenant
     ) -> None:

@@ -14,10 +14,12 @@ import pytest
 from engram import AsyncEngram
 from engram.agents.schemas import Agent
 from engram.db.database import Database
+from engram.idempotency import service as idempotency
+from engram.idempotency.budget import Budget
 from engram.idempotency.service import MAX_KEPT_BYTES
 from engram.server import app as server
 from engram.server import background
-from engram.services import open_services
+from engram.services import Services, open_services
 from engram.settings import Settings
 from engram.tenants.roles import Role
 from engram.tenants.schemas import KeyCreate
@@ -318,6 +320,31 @@ HOSTILE = {
     "utf-8": "schlüssel".encode(),
     "line": b"a\nb",
 }
+
+
+class TestManyOrLarge:
+    async def test_beyond_a_budget_answers_are_not_kept_and_repeats_are_harmless(
+        self, services: Services, http: httpx.AsyncClient, engram: AsyncEngram, agent: Agent
+    ) -> None:
+        services.idempotency._budget = Budget(1_000, 3600)
+        for number in range(5):
+            write = Write("POST", "/v1/memories", {"agent_id": agent.id, "content": f"Alice sings {number}"})
+            first, second = [await write.send(http, {"Idempotency-Key": f"b-{number}"}) for _ in range(2)]
+            assert first.json()["id"] == second.json()["id"]
+        assert (second.status_code, REPLAYED in second.headers) == (200, False)
+        assert await memories(engram, agent) == 5
+
+    async def test_too_many_that_wait_are_told_to_come_back(
+        self, http: httpx.AsyncClient, engram: AsyncEngram, agent: Agent, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(idempotency, "MAX_WAITING", 2)
+        write = Write("POST", "/v1/memories", {"agent_id": agent.id, "content": "Alice sings"})
+        answers = await asyncio.gather(*(write.send(http, KEY) for _ in range(10)))
+        statuses = sorted(answer.status_code for answer in answers)
+        assert set(statuses) == {201, 503}
+        assert statuses.count(201) >= 3
+        assert all("retry-after" in answer.headers for answer in answers if answer.status_code == 503)
+        assert await memories(engram, agent) == 1
 
 
 class TestKeys:

@@ -51,6 +51,13 @@ def test_a_head_that_is_too_large_is_refused_and_the_connection_closed(live_serv
     assert httpx.get(f"{live_server}/health/live").status_code == 200
 
 
+def test_what_follows_a_body_is_no_header(live_server: str) -> None:
+    chunked = b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n1\r\na\r\n0\r\n"
+    answer = asked(live_server, GET + chunked + b"X-Request-ID: of-a-trailer\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert b"of-a-trailer" not in answer
+
+
 def test_a_head_that_is_large_but_not_too_large_is_read(live_server: str) -> None:
     many = b"".join(b"X-%d: %s\r\n" % (n, b"x" * 500) for n in range(MAX_HEADERS - 3))
     for headers in (b"X-Long: " + b"x" * (MAX_HEAD_BYTES - 1000) + b"\r\n", many):

@@ -62,6 +62,23 @@ def test_one_that_trickles_is_given_up(impatient: str) -> None:
     assert answer.startswith(b"HTTP/1.1 408 ")
 
 
+def test_what_came_fast_buys_no_patience_for_the_rest(impatient: str) -> None:
+    """A megabyte at the lowest rate would take minutes."""
+    with connected(impatient) as connection:
+        connection.sendall(HEAD + b"Content-Length: 1000000\r\n\r\n" + b" " * 900_000)
+        connection.settimeout(0.05)
+        answer, sent = b"", 0
+        while not answer:
+            try:
+                connection.sendall(b" ")
+                sent += 1
+                answer = connection.recv(65536)
+            except TimeoutError:
+                continue
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert sent < 1000
+
+
 async def test_a_client_that_waits_for_its_answer_is_not_taken_for_a_slow_one() -> None:
     patience = 0.01
     messages: list[Message] = [{"type": "http.request", "body": b"{}", "more_body": False}]

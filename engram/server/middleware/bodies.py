@@ -82,12 +82,16 @@ class _Body:
         now = asyncio.get_running_loop().time()
         if self._latest is None:
             self._latest = now + self._patience
-        deadline = min(now + self._patience, self._latest + self.size / SLOWEST)
+        deadline = min(now + self._patience, self._latest)
         try:
             async with asyncio.timeout_at(deadline):
                 message = await self._receive()
         except TimeoutError:
             raise SlowBodyProblem("The body came too slowly, and is not waited for any longer.") from None
-        self.size += len(message.get("body", b""))
+        came = len(message.get("body", b""))
+        self.size += came
+        # What came fast buys no more patience than a body has at its beginning.
+        now = asyncio.get_running_loop().time()
+        self._latest = min(self._latest + came / SLOWEST, now + self._patience)
         self.complete = not message.get("more_body", False)
         return message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from functools import lru_cache
 from ipaddress import ip_address
@@ -12,6 +13,7 @@ from engram.http.problems import MisdirectedProblem
 from engram.server.errors import problem_response
 from engram.server.middleware.headers import header_values
 
+_HOST = re.compile(r"(\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[\w.-]+))(:\d*)?", re.ASCII)
 _ASKING = ("http", "websocket")
 
 
@@ -58,9 +60,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _host(scope: Scope) -> str:
-    """The Host header without its port; of several, none counts."""
+    """The Host header without its port; of several none counts, nor what is no host."""
     given = header_values(scope, b"host")
-    host = given[0].decode("latin-1").strip().lower() if len(given) == 1 else ""
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0].removesuffix(".")
+    found = _HOST.fullmatch(given[0].decode("latin-1").strip().lower()) if len(given) == 1 else None
+    return (found["address"] or found["name"]).removesuffix(".") if found is not None else ""
