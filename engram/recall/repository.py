@@ -211,16 +211,14 @@ class RecallRepository:
         """The vectors of these memories, in the order given."""
         rows = await self._driver.fetch(
             """
-            SELECT m.embedding
-            FROM unnest($2::uuid[]) WITH ORDINALITY AS wanted (id, place)
-            JOIN memories m ON m.agent_id = $1 AND m.tenant_id = $3 AND m.id = wanted.id
-            ORDER BY wanted.place
+            SELECT id, embedding FROM memories WHERE agent_id = $1 AND tenant_id = $3 AND id = ANY ($2::uuid[])
             """,
             agent_id,
             list(ids),
             self._tenant_id,
         )
-        return [row["embedding"] for row in rows]
+        found = {row["id"]: row["embedding"] for row in rows}
+        return [found[id] for id in ids]
 
     async def show(
         self, agent_id: UUID, ids: Sequence[UUID], entity_ids: Sequence[UUID]
@@ -238,7 +236,11 @@ class RecallRepository:
             FROM (
                 SELECT {WIRE_COLUMNS}, place, sum({WIRE_BYTES}) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) AS bytes
                 FROM unnest($2::uuid[]) WITH ORDINALITY AS wanted (wanted_id, place)
-                JOIN memories m ON m.agent_id = $1 AND m.tenant_id = $4 AND m.id = wanted_id
+                -- The limit has each looked up by itself: a join may read all that an agent holds.
+                CROSS JOIN LATERAL (
+                    SELECT {WIRE_COLUMNS} FROM memories
+                    WHERE agent_id = $1 AND tenant_id = $4 AND id = wanted_id LIMIT 1
+                ) AS found
             ) AS sized
             WHERE bytes <= {MAX_PORTION_BYTES} OR place = 1
             """,
