@@ -15,6 +15,8 @@ from engram.agents.erasure import erase_agent
 from engram.agents.models import AgentRow
 from engram.db.database import driver
 from engram.db.estimates import estimated_rows
+from engram.db.parameters import Parameters
+from engram.db.portions import portion, shown
 from engram.tenants.scope import Scope
 
 _COLUMNS = (
@@ -89,12 +91,26 @@ class AgentRepository:
         )
         return held is not None
 
-    async def page(self, limit: int, after: str | None) -> list[dict[str, Any]]:
-        """Agents by name, after the given one."""
-        statement = self._select().order_by(AgentRow.name).limit(limit)
+    async def page(self, limit: int, after: str | None) -> tuple[list[dict[str, Any]], bool]:
+        """Agents by name, after the given one: a portion of at most ``limit``, and whether there are more."""
+        columns = "id, name, metadata, language, created_at, updated_at"
+        p = Parameters()
+        where = f"tenant_id = {p(self._tenant_id, 'uuid')}"
+        if self._only is not None:
+            where += f" AND id = {p(self._only, 'uuid')}"
         if after is not None:
-            statement = statement.where(AgentRow.name > after)
-        return [dict(row) for row in (await self._connection.execute(statement)).mappings()]
+            where += f" AND name > {p(after, 'text')}"
+        rows = await driver(self._connection).fetch(
+            portion(
+                f"SELECT {columns} FROM agents WHERE {where} ORDER BY name LIMIT {p(limit, 'int')} + 1",
+                columns=columns,
+                size="octet_length(metadata::text)",
+                order="name",
+                limit=p(limit, "int"),
+            ),
+            *p.values,
+        )
+        return shown(rows)
 
     async def update(self, id: UUID, changes: dict[str, Any], now: datetime) -> bool:
         values = {("extra" if name == "metadata" else name): value for name, value in changes.items()}

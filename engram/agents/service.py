@@ -67,11 +67,10 @@ class AgentService:
             agents = AgentRepository(connection, scope)
             if name is not None:
                 row = await agents.by_name(name)
-                rows = [row] if row else []
+                rows, more = [row] if row else [], False
             else:
-                rows = await agents.page(limit + 1, after)
-        more = len(rows) > limit
-        data = [Agent.model_validate(row) for row in rows[:limit]]
+                rows, more = await agents.page(limit, after)
+        data = [Agent.model_validate(row) for row in rows]
         return AgentPage(data=data, next_cursor=encode_cursor(data[-1].name) if more else None)
 
     async def update(self, scope: Scope, id: str, request: AgentUpdate) -> Agent:

@@ -106,7 +106,7 @@ def _show(response: RecallResponse, texts: dict[str, str], graph_weight: float, 
         console.print("Nothing was found.", style="dim")
         return
     console.print(hits_table(response.results, texts, graph_weight=graph_weight, hop_penalty=hop_penalty))
-    cut = "; a cap cut the walk short" if response.truncated else ""
+    cut = "; a cap cut the walk or the answer short" if response.truncated else ""
     if response.results[0].explain is not None:
         console.print(Text(LEGEND, "dim"))
     console.print(Text(f"{counted(len(response), 'memory', 'memories')} in {response.took_ms:.1f} ms{cut}", "dim"))

@@ -33,6 +33,9 @@ WIRE_COLUMNS = (
 )
 """What a memory shows of its row."""
 
+WIRE_BYTES = "octet_length(content) + octet_length(metadata::text) + octet_length(tags::text)"
+"""What may be long in that. The length of a text is known without reading it."""
+
 
 class MemoryRow(Base):
     __tablename__ = "memories"

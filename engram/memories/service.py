@@ -135,10 +135,8 @@ class MemoryService:
         await self._agents.get(scope, agent_id)
         async with self._database.snapshot(scope) as connection:
             memories = MemoryRepository(connection, scope)
-            rows = await memories.page(UUID(agent_id), listing, limit=limit + 1, after=after)
+            page, more = await memories.page(UUID(agent_id), listing, limit=limit, after=after)
             total = await memories.total(UUID(agent_id), listing) if include_total else None
-        page = rows[:limit]
-        more = len(rows) > limit
         return MemoryPage.model_validate(
             {
                 "data": page,

@@ -1,6 +1,7 @@
 """SQL of recall. Scope: every table of every statement is read within the tenant and the agent.
 
-A recall takes four statements, whatever it finds: the agent, the arms, the walk, the memories that are shown.
+A recall takes four statements, whatever it finds: the agent, the arms, the walk, the memories that are shown. Where
+diversity is wanted, the vectors to choose by are a fifth.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from engram.db.database import driver
 from engram.db.estimates import estimated_rows
 from engram.db.parameters import Parameters
+from engram.db.portions import MAX_PORTION_BYTES
 from engram.embeddings.base import Vectors
 from engram.graph.neighbours import Neighbourhood
-from engram.memories.models import WIRE_COLUMNS
+from engram.memories.models import WIRE_BYTES, WIRE_COLUMNS
 from engram.memories.predicates import Visibility
 from engram.memories.vectors import SEARCH_SETTINGS, VectorIndex
 from engram.recall.asked import AskedTerm
@@ -205,17 +207,42 @@ class RecallRepository:
             row["truncated"],
         )
 
+    async def embeddings(self, agent_id: UUID, ids: Sequence[UUID]) -> list[Vectors]:
+        """The vectors of these memories, in the order given."""
+        rows = await self._driver.fetch(
+            """
+            SELECT id, embedding FROM memories WHERE agent_id = $1 AND tenant_id = $3 AND id = ANY ($2::uuid[])
+            """,
+            agent_id,
+            list(ids),
+            self._tenant_id,
+        )
+        found = {row["id"]: row["embedding"] for row in rows}
+        return [found[id] for id in ids]
+
     async def show(
-        self, agent_id: UUID, ids: Sequence[UUID], entity_ids: Sequence[UUID], *, embeddings: bool
+        self, agent_id: UUID, ids: Sequence[UUID], entity_ids: Sequence[UUID]
     ) -> tuple[dict[UUID, dict[str, Any]], dict[str, str]]:
-        """The memories to be shown by id, and the names of the entities on their paths by id as text."""
+        """The memories to be shown by id, and the names of the entities on their paths by id as text.
+
+        The memories are those of ``ids``, best first, up to where they are too large to be shown together.
+        """
         rows = await self._driver.fetch(
             f"""
-            SELECT {WIRE_COLUMNS}{", embedding" if embeddings else ""}, (
+            SELECT {WIRE_COLUMNS}, (
                 SELECT jsonb_object_agg(e.id, e.display_name) FROM entities e
                 WHERE e.agent_id = $1 AND e.tenant_id = $4 AND e.id = ANY ($3::uuid[])
             ) AS entity_names
-            FROM memories m WHERE m.agent_id = $1 AND m.tenant_id = $4 AND m.id = ANY ($2::uuid[])
+            FROM (
+                SELECT {WIRE_COLUMNS}, place, sum({WIRE_BYTES}) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) AS bytes
+                FROM unnest($2::uuid[]) WITH ORDINALITY AS wanted (wanted_id, place)
+                -- The limit has each looked up by itself: a join may read all that an agent holds.
+                CROSS JOIN LATERAL (
+                    SELECT {WIRE_COLUMNS} FROM memories
+                    WHERE agent_id = $1 AND tenant_id = $4 AND id = wanted_id LIMIT 1
+                ) AS found
+            ) AS sized
+            WHERE bytes <= {MAX_PORTION_BYTES} OR place = 1
             """,
             agent_id,
             list(ids),

@@ -129,7 +129,10 @@ class RecallResponse(ResponseModel):
     results: list[RecallHit]
     query: str
     took_ms: float
-    truncated: bool = Field(description="A cap cut the walk short: more may be connected than was looked at.")
+    truncated: bool = Field(
+        description="A cap cut the walk short: more may be connected than was looked at. Or the results were too large "
+        "to be shown together, and the last of them were left out."
+    )
 
     def __iter__(self) -> Iterator[RecallHit]:  # type: ignore[override]  # a model iterates its fields
         return iter(self.results)

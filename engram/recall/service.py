@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -79,15 +77,14 @@ class RecallService:
             with stage("recall.rank"):
                 answer = _ranked(request, pool, walked, anchors)
             with stage("recall.show"):
-                memories, entities = await recalls.show(
-                    question.agent_id, answer.ids, answer.entity_ids, embeddings=request.diversity > 0
-                )
+                chosen = await _chosen(recalls, request, answer)
+                memories, entities = await recalls.show(question.agent_id, chosen, answer.entity_ids)
         recalled(candidates=len(pool), truncated=walked.truncated)
         return RecallResponse(
-            results=answer.results(_chosen(request, answer, memories), memories, entities),
+            results=answer.results([id for id in chosen if id in memories], memories, entities),
             query=request.query,
             took_ms=(time.perf_counter() - started) * 1000,
-            truncated=walked.truncated,
+            truncated=walked.truncated or len(memories) < len(chosen),
         )
 
     async def _walk(
@@ -165,10 +162,10 @@ def _ranked(request: RecallRequest, pool: Pool, walked: Walked, anchors: dict[UU
     return Answer(best, walk, explained=Explained(ranked, pool.terms) if request.explain else None)
 
 
-def _chosen(request: RecallRequest, answer: Answer, memories: Mapping[UUID, Mapping[str, Any]]) -> list[UUID]:
+async def _chosen(recalls: RecallRepository, request: RecallRequest, answer: Answer) -> list[UUID]:
     """The hits to be shown, of those offered: all, or where diversity is wanted the ones that repeat least."""
     if not request.diversity or not answer.ids:
         return answer.ids
-    vectors = np.stack([memories[id]["embedding"] for id in answer.ids])
+    vectors = np.stack(await recalls.embeddings(UUID(request.agent_id), answer.ids))
     chosen = diversity.choose(answer.scores, vectors, request.diversity, request.top_k)
     return [answer.ids[place] for place in chosen]
