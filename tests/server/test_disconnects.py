@@ -15,6 +15,8 @@ import httpx
 import pytest
 
 from engram import AsyncEngram
+from engram.settings import Settings
+from engram.tenants.shares import Shares
 
 
 @pytest.fixture
@@ -92,15 +94,16 @@ async def test_a_read_is_cancelled_down_to_the_database(
 
 
 async def test_cancelled_reads_leave_no_connection_in_use(
-    live_server: str, engram: AsyncEngram, administrator: asyncpg.Connection
+    live_server: str, engram: AsyncEngram, administrator: asyncpg.Connection, settings: Settings
 ) -> None:
     agent = await engram.agents.create("clerk")
     body = {"agent_id": agent.id, "query": "Alice"}
+    most = Shares(settings.pool_size, settings.pool_timeout).most
     for _ in range(3):
         async with slow(administrator):
-            # As many as the pool has connections.
-            connections = [send(live_server, "POST", "/v1/memories/recall", body) for _ in range(5)]
-            await until(lambda: _equals(waiting(administrator), 5))
+            # As many as one tenant gets connections.
+            connections = [send(live_server, "POST", "/v1/memories/recall", body) for _ in range(most)]
+            await until(lambda: _equals(waiting(administrator), most))
             for connection in connections:
                 connection.close()
             await until(lambda: _equals(waiting(administrator), 0))
