@@ -58,9 +58,7 @@ async def opened_by_owner(urls: Urls, settings: Settings) -> AsyncIterator[Datab
     """A pool of the owner's, on a database that is brought to the newest revision. Raises what ``migrate`` raises, and
     ConfigurationProblem for a login that owns nothing, and where the server's login leads to another database."""
     async with _owned(urls, settings) as database:
-        await migrate(urls.owner, settings)
-        if urls.owner != urls.server and settings.database_url is None:
-            await _let_server_log_in(database)
+        await _prepare(database, urls, settings)
         yield database
 
 
@@ -77,8 +75,14 @@ async def opened_by_operator(urls: Urls, settings: Settings) -> AsyncIterator[Da
                 f"The database is at revision {status.current}, and this version works with {status.head}. Back it up, "
                 "stop servers of the version before, and run engram migrate."
             )
-    async with opened_by_owner(urls, settings) as database:
+        await _prepare(database, urls, settings)
         yield database
+
+
+async def _prepare(owner: Database, urls: Urls, settings: Settings) -> None:
+    await migrate(urls.owner, settings)
+    if urls.owner != urls.server and settings.database_url is None:
+        await _let_server_log_in(owner)
 
 
 @asynccontextmanager
