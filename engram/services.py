@@ -108,6 +108,7 @@ async def assemble(
     agents = AgentService(tenants)
     projector = Projector(
         database,
+        tenants,
         [
             EntityProjection(tenants, agents, MemoryTexts(), enabled=settings.entity_recognition != "off"),
             ThematicProjection(tenants, agents, index, threshold, tuning.graph),

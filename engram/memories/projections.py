@@ -50,9 +50,10 @@ class Projection(Protocol):
 class Projector:
     """Runs projections in a fixed order, each able to fail alone."""
 
-    def __init__(self, database: Database, projections: Sequence[Projection]) -> None:
+    def __init__(self, database: Database, tenants: TenantDatabase, projections: Sequence[Projection]) -> None:
+        """What is owed is found over all tenants, in ``database``; each failure is noted within its own."""
         self._database = database
-        self._tenants = TenantDatabase(database)
+        self._tenants = tenants
         self._projections = projections
 
     @property

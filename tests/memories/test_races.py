@@ -14,6 +14,7 @@ from engram.memories.projections import Projector, Settle
 from engram.memories.schemas import MemoryBatch, MemoryCreate
 from engram.problems import NotFoundProblem
 from engram.services import Services
+from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import DEFAULT_SCOPE, Scope
 from tests.fixtures.spaces import Space
 
@@ -109,6 +110,6 @@ async def test_one_memory_that_cannot_be_projected_holds_up_no_other(services: S
             """,
             [(UUID(space.agent_id), DEFAULT_SCOPE.tenant_id, id) for id in ids],
         )
-    await Projector(services.database, [Picky()]).retry_due()
+    await Projector(services.database, TenantDatabase(services.database), [Picky()]).retry_due()
     assert done == set(ids) - poison
     assert await services.projector.pending() == 1
