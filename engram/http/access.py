@@ -18,6 +18,7 @@ from engram.tenants.roles import Role
 from engram.tenants.scope import Scope
 
 STALE_SECONDS = 1.0
+"""A body that took longer may have come after its key was revoked."""
 
 _PUBLIC = "__engram_public__"
 E = TypeVar("E", bound=Callable[..., Any])
