@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from engram.db.parameters import Parameters
+from engram.memories import known
 from engram.memories.filters import conditions
 
 _COMPARISONS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
@@ -20,30 +21,50 @@ _COMPARISONS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 class Visibility:
     """``now`` bounds what holds where no ``as_of`` asks for another time.
 
-    Without ``as_of``: what is current and has not ended, a later start included. With it: what held at that instant.
+    Without ``as_of``: what has not ended, a later start included. With it: what held at that instant. ``known_at`` asks
+    for either as the server knew it then.
     """
 
     now: datetime
     as_of: datetime | None = None
+    known_at: datetime | None = None
     user_id: str | None = None
     session_id: str | None = None
     tags_any: list[str] | None = None
     tags_all: list[str] | None = None
+    tags_none: list[str] | None = None
     tags_exact: list[str] | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     began_from: datetime | None = None
     began_before: datetime | None = None
 
+    @property
+    def moment(self) -> datetime:
+        """When what is looked for holds: ``as_of``, or else now, which is ``known_at`` where that is asked for."""
+        return self.as_of or self.known_at or self.now
+
+    def memories(self, p: Parameters) -> str:
+        """The relation ``memories``, as it was known."""
+        return known.memories(self.known_at, p)
+
+    def lexemes(self, p: Parameters) -> str:
+        """The relation ``memory_lexemes``, as it was known; rows with ``past`` go before others of their memory."""
+        return known.lexemes(self.known_at, p)
+
+    def passages(self, p: Parameters) -> str:
+        """The relation ``memory_passages``, as it was known."""
+        return known.passages(self.known_at, p)
+
     def holding(self, alias: str, p: Parameters) -> str:
-        """What holds in time, whatever else is asked for: neighbours in a session are found among these."""
+        """What holds in time, whatever else is asked for: neighbours in a session are found among these.
+
+        What was superseded has ended where its successor begins; until then it holds.
+        """
+        at = p(self.moment, "timestamptz")
+        ends = f"({alias}.valid_until IS NULL OR {alias}.valid_until > {at})"
         if self.as_of is None:
-            ends = p(self.now, "timestamptz")
-            return f"{alias}.status = 'current' AND ({alias}.valid_until IS NULL OR {alias}.valid_until > {ends})"
-        at = p(self.as_of, "timestamptz")
-        return (
-            f"{alias}.status <> 'deleted' AND {alias}.valid_from <= {at}"
-            f" AND ({alias}.valid_until IS NULL OR {alias}.valid_until > {at})"
-        )
+            return f"{alias}.status <> 'deleted' AND {ends}"
+        return f"{alias}.status <> 'deleted' AND (({alias}.valid_from <= {at} AND {ends}) OR {alias}.earlier @> {at})"
 
     def sql(self, alias: str, p: Parameters) -> str:
         """The whole predicate."""
@@ -56,6 +77,8 @@ class Visibility:
             clauses.append(f"{alias}.tags && {p(self.tags_any, 'text[]')}")
         if self.tags_all is not None:
             clauses.append(f"{alias}.tags @> {p(self.tags_all, 'text[]')}")
+        if self.tags_none is not None:
+            clauses.append(f"NOT {alias}.tags && {p(self.tags_none, 'text[]')}")
         if self.tags_exact is not None:
             tags = p(self.tags_exact, "text[]")
             clauses.append(f"{alias}.tags @> {tags} AND {alias}.tags <@ {tags}")

@@ -121,6 +121,7 @@ class Memory(ResponseModel):
     updated_at: Instant
     superseded_by: Id | None = None
     status: MemoryStatus
+    version: int = Field(default=1, description="Counts its changes, from 1.")
 
 
 class MemoryDetail(Memory):

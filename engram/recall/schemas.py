@@ -27,11 +27,12 @@ _Labels = Annotated[list[Label], Field(max_length=64)]
 
 
 class TagFilter(WireModel):
-    """``any``: at least one of these; ``all``: every one of these; ``exact``: these and no other. An empty ``any``
-    matches nothing, an empty ``exact`` what has no tags."""
+    """``any``: at least one of these; ``all``: every one of these; ``none``: not one of these; ``exact``: these and no
+    other. An empty ``any`` matches nothing, an empty ``exact`` what has no tags."""
 
     any: _Labels | None = None
     all: _Labels | None = None
+    none: _Labels | None = None
     exact: _Labels | None = None
 
 
@@ -55,6 +56,9 @@ class RecallRequest(WireModel):
         default=None, max_length=len(RelationType), description="Walk only these; an empty list walks none."
     )
     as_of: Instant | None = Field(default=None, description="Only what held at this instant.")
+    known_at: Instant | None = Field(
+        default=None, description="As the server knew it at this instant; later changes are not seen."
+    )
     user_id: Label | None = None
     session_id: Label | None = None
     tags: Tags | None = None
