@@ -27,6 +27,7 @@ from engram.memories.projections import Projector
 from engram.memories.registration import register_model
 from engram.memories.service import MemoryService
 from engram.memories.texts import MemoryTexts
+from engram.memories.writing import MemoryWriter
 from engram.problems import ConfigurationProblem
 from engram.recall.service import RecallService
 from engram.settings import Settings
@@ -114,6 +115,8 @@ async def assemble(
             ThematicProjection(tenants, agents, index, threshold, tuning.graph),
         ],
     )
+    entities = EntityService()
+    writer = MemoryWriter(index, entities, projector)
     return Services(
         settings=settings,
         database=database,
@@ -125,10 +128,10 @@ async def assemble(
         memories=MemoryService(
             tenants,
             embedder,
-            index,
             agents,
-            EntityService(),
+            entities,
             projector,
+            writer,
             tuning=tuning.memory,
             propose_names=settings.entity_recognition == "rules",
         ),

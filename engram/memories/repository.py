@@ -57,24 +57,28 @@ class MemoryRepository:
 
     async def insert(self, agent_id: UUID, model_id: int, memories: Sequence[NewMemory], now: datetime) -> set[UUID]:
         """Write rows, and say which are new. One whose twin stands, or is being written, is left out."""
-        rows = sorted(memories, key=lambda memory: memory.dedup_hash)
+        rows = sorted(memories, key=lambda memory: memory.dedup_hash or b"")
         inserted = await self._driver.fetch(
             """
             INSERT INTO memories (
                 agent_id, tenant_id, embedding_model_id, recorded_at, updated_at, id, content, user_id, session_id,
-                tags, metadata, declared_entities, source, confidence, valid_from, valid_until, dedup_hash, chunks,
-                embedding
+                tags, metadata, declared_entities, source, confidence, valid_from, stated_until, dedup_hash, chunks,
+                embedding, key, slot_hash, superseded_by, valid_until, status
             )
             SELECT
                 $1, $2, $3, $4, $4, new.id, new.content, new.user_id, new.session_id,
                 ARRAY(SELECT jsonb_array_elements_text(new.tags)), new.metadata, new.declared_entities, new.source,
-                new.confidence, new.valid_from, new.valid_until, new.dedup_hash, new.chunks, new.embedding
+                new.confidence, new.valid_from, new.stated_until, new.dedup_hash, new.chunks, new.embedding, new.key,
+                new.slot_hash, new.superseded_by, least(new.stated_until, new.ends_early),
+                CASE WHEN new.superseded_by IS NULL THEN 'current' ELSE 'superseded' END
             FROM unnest(
                 $5::uuid[], $6::text[], $7::text[], $8::text[], $9::jsonb[], $10::jsonb[], $11::jsonb[], $12::text[],
-                $13::float8[], $14::timestamptz[], $15::timestamptz[], $16::bytea[], $17::int[], $18::vector[]
+                $13::float8[], $14::timestamptz[], $15::timestamptz[], $16::bytea[], $17::int[], $18::vector[],
+                $19::text[], $20::bytea[], $21::uuid[], $22::timestamptz[]
             ) AS new (
                 id, content, user_id, session_id, tags, metadata, declared_entities, source,
-                confidence, valid_from, valid_until, dedup_hash, chunks, embedding
+                confidence, valid_from, stated_until, dedup_hash, chunks, embedding, key, slot_hash, superseded_by,
+                ends_early
             )
             ORDER BY new.dedup_hash
             ON CONFLICT (agent_id, dedup_hash) WHERE dedup_hash IS NOT NULL DO NOTHING
@@ -98,6 +102,10 @@ class MemoryRepository:
             [row.dedup_hash for row in rows],
             [row.chunks for row in rows],
             packed([row.embedding for row in rows]),
+            [row.key for row in rows],
+            [row.slot_hash for row in rows],
+            [row.superseded_by for row in rows],
+            [row.ends_early for row in rows],
         )
         return {row["id"] for row in inserted}
 
