@@ -46,7 +46,7 @@ class MemoryRepository:
             FROM (
                 SELECT id FROM memories
                 WHERE agent_id = $1 AND id = ANY ($2::uuid[]) AND valid_until <= $3
-                ORDER BY dedup_hash FOR UPDATE
+                ORDER BY id FOR UPDATE
             ) AS ended
             WHERE memories.agent_id = $1 AND memories.id = ended.id
             """,
@@ -160,22 +160,37 @@ class MemoryRepository:
         )
         await self._count(agent_id, passages=len(rows))
 
-    async def remove_passages(self, agent_id: UUID, memory_id: UUID) -> None:
+    async def remove_passages(self, agent_id: UUID, memory_ids: Sequence[UUID]) -> None:
         status: str = await self._driver.execute(
-            "DELETE FROM memory_passages WHERE agent_id = $1 AND memory_id = $2", agent_id, memory_id
+            "DELETE FROM memory_passages WHERE agent_id = $1 AND tenant_id = $2 AND memory_id = ANY ($3::uuid[])",
+            agent_id,
+            self._tenant_id,
+            list(memory_ids),
         )
         if (removed := int(status.rsplit(maxsplit=1)[-1])) > 0:
             await self._count(agent_id, passages=-removed)
 
-    async def remove_terms(self, agent_id: UUID, memory_id: UUID) -> None:
-        """Take a memory's words out of the index and out of the running counts."""
+    async def remove_terms(self, agent_id: UUID, memory_ids: Sequence[UUID]) -> None:
+        """Take the words of memories that are in the index out of it, and out of the running counts.
+
+        The caller has locked the memories: nobody else changes rows of theirs, in whatever order they go.
+        """
         await self._driver.execute(
-            "DELETE FROM memory_terms WHERE agent_id = $1 AND memory_id = $2", agent_id, memory_id
+            "DELETE FROM memory_terms WHERE agent_id = $1 AND tenant_id = $2 AND memory_id = ANY ($3::uuid[])",
+            agent_id,
+            self._tenant_id,
+            list(memory_ids),
         )
-        length = await self._driver.fetchval(
-            "DELETE FROM memory_lexemes WHERE agent_id = $1 AND memory_id = $2 RETURNING length", agent_id, memory_id
+        lengths = await self._driver.fetch(
+            """
+            DELETE FROM memory_lexemes WHERE agent_id = $1 AND tenant_id = $2 AND memory_id = ANY ($3::uuid[])
+            RETURNING length
+            """,
+            agent_id,
+            self._tenant_id,
+            list(memory_ids),
         )
-        await self._count(agent_id, memories=-1, terms=-(length or 0))
+        await self._count(agent_id, memories=-len(memory_ids), terms=-sum(row["length"] for row in lengths))
 
     async def _count(self, agent_id: UUID, *, memories: int = 0, terms: int = 0, passages: int = 0) -> None:
         await self._driver.execute(
@@ -233,6 +248,21 @@ class MemoryRepository:
             list(ids),
         )
         return {row["id"] for row in rows}
+
+    async def lock_changing(self, agent_id: UUID, ids: Sequence[UUID]) -> dict[UUID, datetime]:
+        """Lock those of these memories that are not deleted, in the order of their ids, to be changed: since when each
+        has been what it is."""
+        rows = await self._driver.fetch(
+            """
+            SELECT id, updated_at FROM memories
+            WHERE agent_id = $1 AND tenant_id = $2 AND id = ANY ($3::uuid[]) AND status <> 'deleted'
+            ORDER BY id FOR NO KEY UPDATE
+            """,
+            agent_id,
+            self._tenant_id,
+            list(ids),
+        )
+        return {row["id"]: row["updated_at"] for row in rows}
 
     async def holding_all(self, agent_id: UUID, phrases: Sequence[Sequence[str]], limit: int) -> list[UUID]:
         """Memories in which all terms of one of the phrases stand: of each phrase the latest ``limit``.
@@ -320,18 +350,19 @@ class MemoryRepository:
         )
         return agent_id
 
-    async def delete(self, agent_id: UUID, id: UUID, now: datetime) -> bool:
-        """Turn a memory into a tombstone; false where there was none."""
-        status: str = await self._driver.execute(
+    async def delete(self, agent_id: UUID, ids: Sequence[UUID], now: datetime) -> None:
+        """Turn memories that the caller has locked into tombstones."""
+        await self._driver.execute(
             """
-            UPDATE memories SET status = 'deleted', deleted_at = $3, updated_at = $3, dedup_hash = NULL
-            WHERE agent_id = $1 AND id = $2 AND status <> 'deleted'
+            UPDATE memories
+            SET status = 'deleted', deleted_at = $4, updated_at = $4, version = version + 1, dedup_hash = NULL
+            WHERE agent_id = $1 AND tenant_id = $2 AND id = ANY ($3::uuid[]) AND status <> 'deleted'
             """,
             agent_id,
-            id,
+            self._tenant_id,
+            list(ids),
             now,
         )
-        return status == "UPDATE 1"
 
 
 def _aware(moment: datetime | None) -> datetime | None:

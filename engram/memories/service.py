@@ -20,6 +20,7 @@ from engram.memories.embedding import embed
 from engram.memories.postings import Postings
 from engram.memories.preparation import Prepared, hashes_of, prepare
 from engram.memories.projections import Projector
+from engram.memories.removal import Removal
 from engram.memories.repository import MemoryRepository
 from engram.memories.rows import Listing, Twin
 from engram.memories.schemas import (
@@ -73,6 +74,7 @@ class MemoryService:
         self._embedder = embedder
         self._agents = agents
         self._entities = entities
+        self._removal = Removal(entities)
         self._projector = projector
         self._writer = writer
         self._tuning = tuning
@@ -145,16 +147,12 @@ class MemoryService:
         """Take a memory out of every recall at once. The row stays, as a tombstone."""
         memory_id = UUID(id)
         async with self._database.transaction(scope) as connection:
-            memories = MemoryRepository(connection, scope)
-            agent_id = await memories.agent_of(memory_id)
+            agent_id = await MemoryRepository(connection, scope).agent_of(memory_id)
             if agent_id is None:
                 raise memory_not_found(id)
             await self._agents.hold(connection, scope, agent_id)
-            if not await memories.delete(agent_id, memory_id, datetime.now(UTC)):
+            if not await self._removal.delete_many(connection, scope, agent_id, [memory_id]):
                 raise memory_not_found(id)
-            await memories.remove_terms(agent_id, memory_id)
-            await memories.remove_passages(agent_id, memory_id)
-            await self._entities.forget(connection, scope, agent_id, memory_id)
             await self._audit.record(connection, scope, Action.memory_delete, agent_id=agent_id, targets=[memory_id])
         return MemoryDeleted(id=id, status=MemoryStatus.deleted)
 
