@@ -1,6 +1,6 @@
 """Memories become tombstones: what each was is kept, and what finds it is taken out of the index.
 
-A tombstone keeps its row, embedding and declared names, of which a restoration makes the rest again.
+A tombstone keeps its row, its vectors and its declared names, of which a restoration makes the rest again.
 """
 
 from __future__ import annotations
@@ -44,6 +44,5 @@ class Removal:
         await VersionRepository(connection, scope).archive(agent_id, deleted, ENDED_BY, now)
         await memories.delete(agent_id, deleted, now)
         await memories.remove_terms(agent_id, deleted)
-        await memories.remove_passages(agent_id, deleted)
         await self._entities.forget(connection, scope, agent_id, deleted)
         return deleted

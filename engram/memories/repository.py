@@ -14,6 +14,8 @@ from engram.db.database import driver
 from engram.db.parameters import Parameters
 from engram.db.portions import portion, shown
 from engram.db.vectors import packed
+from engram.embeddings.base import Vectors
+from engram.memories import known
 from engram.memories.models import WIRE_BYTES, WIRE_COLUMNS
 from engram.memories.postings import Postings
 from engram.memories.rows import IndexedTerms, Listing, NewMemory, StoredText, Twin
@@ -81,7 +83,7 @@ class MemoryRepository:
                 ends_early
             )
             ORDER BY new.dedup_hash
-            ON CONFLICT (agent_id, dedup_hash) WHERE dedup_hash IS NOT NULL DO NOTHING
+            ON CONFLICT (agent_id, dedup_hash) WHERE dedup_hash IS NOT NULL AND status = 'current' DO NOTHING
             RETURNING id
             """,
             agent_id,
@@ -137,13 +139,9 @@ class MemoryRepository:
         )
         await self._count(agent_id, memories=len(postings.ids), terms=sum(postings.lengths))
 
-    async def add_passages(self, agent_id: UUID, model_id: int, memories: Sequence[NewMemory]) -> None:
-        """Write the passages' vectors of new memories."""
-        rows = [
-            (memory.id, position, vector)
-            for memory in sorted(memories, key=lambda memory: memory.id)
-            for position, vector in enumerate(memory.passages)
-        ]
+    async def add_passages(self, agent_id: UUID, model_id: int, passages: Mapping[UUID, Vectors]) -> None:
+        """Write the passages' vectors of memories, an array of the shape (passages, dimension) for each."""
+        rows = [(id, position, vector) for id in sorted(passages) for position, vector in enumerate(passages[id])]
         if not rows:
             return
         await self._driver.execute(
@@ -209,18 +207,28 @@ class MemoryRepository:
             passages,
         )
 
-    async def get(self, id: UUID) -> dict[str, Any] | None:
-        """A memory in any state, a tombstone too, with the number of its chunks."""
+    async def get(self, id: UUID, known_at: datetime | None = None) -> dict[str, Any] | None:
+        """A memory in any state, a tombstone too, with the number of its chunks; as it was known then, if asked."""
+        p = Parameters()
+        only = p(self._only, "uuid")
         row = await self._driver.fetchrow(
             f"""
-            SELECT {WIRE_COLUMNS}, chunks FROM memories
-            WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)
+            SELECT {WIRE_COLUMNS}, chunks FROM {known.memories(known_at, p)} m
+            WHERE m.id = {p(id, "uuid")} AND m.tenant_id = {p(self._tenant_id, "uuid")}
+                AND ({only} IS NULL OR m.agent_id = {only})
             """,
-            id,
-            self._tenant_id,
-            self._only,
+            *p.values,
         )
         return dict(row) if row else None
+
+    async def version(self, agent_id: UUID, id: UUID) -> int:
+        version: int = await self._driver.fetchval(
+            "SELECT version FROM memories WHERE agent_id = $1 AND tenant_id = $2 AND id = $3",
+            agent_id,
+            self._tenant_id,
+            id,
+        )
+        return version
 
     async def texts(self, agent_id: UUID, ids: Sequence[UUID], *, max_chars: int) -> list[StoredText]:
         """Texts, at most ``max_chars`` of each, of the memories among these that are not deleted."""
@@ -355,7 +363,7 @@ class MemoryRepository:
         await self._driver.execute(
             """
             UPDATE memories
-            SET status = 'deleted', deleted_at = $4, updated_at = $4, version = version + 1, dedup_hash = NULL
+            SET status = 'deleted', deleted_at = $4, updated_at = $4, version = version + 1
             WHERE agent_id = $1 AND tenant_id = $2 AND id = ANY ($3::uuid[]) AND status <> 'deleted'
             """,
             agent_id,

@@ -111,9 +111,12 @@ class MemoryService:
             linked=written.linked,
         )
 
-    async def get(self, scope: Scope, id: str) -> MemoryDetail:
-        """A memory. Raises NotFoundProblem for one that was deleted."""
-        detail, _ = await self._detail(scope, UUID(id))
+    async def get(self, scope: Scope, id: str, *, known_at: datetime | None = None) -> MemoryDetail:
+        """A memory, as it is or as it was known at an instant, with the names that it has now.
+
+        Raises NotFoundProblem for one that was deleted by then, or not written yet.
+        """
+        detail, _ = await self._detail(scope, UUID(id), known_at)
         if detail.status is MemoryStatus.deleted:
             raise memory_not_found(id)
         return detail
@@ -143,22 +146,30 @@ class MemoryService:
             }
         )
 
-    async def delete(self, scope: Scope, id: str) -> MemoryDeleted:
-        """Take a memory out of every recall at once. The row stays, as a tombstone."""
+    async def delete(self, scope: Scope, id: str, *, if_version: int | None = None) -> MemoryDeleted:
+        """Take a memory out of every recall at once. The row stays, as a tombstone that can be restored.
+
+        Raises NotFoundProblem where there is none, ConflictProblem where it is at another version than ``if_version``.
+        """
         memory_id = UUID(id)
         async with self._database.transaction(scope) as connection:
-            agent_id = await MemoryRepository(connection, scope).agent_of(memory_id)
+            memories = MemoryRepository(connection, scope)
+            agent_id = await memories.agent_of(memory_id)
             if agent_id is None:
                 raise memory_not_found(id)
             await self._agents.hold(connection, scope, agent_id)
-            if not await self._removal.delete_many(connection, scope, agent_id, [memory_id]):
+            deleted = await self._removal.delete_many(connection, scope, agent_id, [memory_id])
+            if not deleted:
                 raise memory_not_found(id)
+            # What was deleted was that version, or nothing is.
+            if if_version is not None and (version := await memories.version(agent_id, memory_id)) != if_version + 1:
+                raise ConflictProblem(f"Memory {id} is at version {version - 1}, not {if_version}.")
             await self._audit.record(connection, scope, Action.memory_delete, agent_id=agent_id, targets=[memory_id])
         return MemoryDeleted(id=id, status=MemoryStatus.deleted)
 
-    async def _detail(self, scope: Scope, id: UUID) -> tuple[MemoryDetail, int]:
+    async def _detail(self, scope: Scope, id: UUID, known_at: datetime | None = None) -> tuple[MemoryDetail, int]:
         async with self._database.snapshot(scope) as connection:
-            row = await MemoryRepository(connection, scope).get(id)
+            row = await MemoryRepository(connection, scope).get(id, known_at)
             if row is None:
                 raise memory_not_found(id)
             row["entities"] = await self._entities.of_memory(connection, scope, row["agent_id"], id)

@@ -63,9 +63,8 @@ class MemoryWriter:
             # Somebody else wrote some of them meanwhile.
             postings = await asyncio.to_thread(Postings, terms)
         await memories.add_terms(agent_id, postings, terms)
-        await memories.add_passages(
-            agent_id, self._index.model_id, [row for row in prepared.rows if row.id in inserted]
-        )
+        passages = {row.id: row.passages for row in prepared.rows if row.id in inserted}
+        await memories.add_passages(agent_id, self._index.model_id, passages)
         return inserted
 
     async def owe(

@@ -19,12 +19,22 @@ class SupersessionEdges(Protocol):
     """``supersedes`` edges, newer → older."""
 
     async def draw(
-        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, pairs: Sequence[Succession]
+        self,
+        connection: AsyncConnection,
+        scope: Scope,
+        agent_id: UUID,
+        replaced: Sequence[Succession],
+        now: datetime | None = None,
     ) -> None:
         """Draw each of these, or open it again."""
 
     async def close(
-        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, pairs: Sequence[Succession]
+        self,
+        connection: AsyncConnection,
+        scope: Scope,
+        agent_id: UUID,
+        replaced: Sequence[Succession],
+        now: datetime | None = None,
     ) -> None:
         """End those of these that are open."""
 

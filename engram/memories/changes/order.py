@@ -29,11 +29,10 @@ def closed(memory: Standing, at: datetime, successor: UUID) -> Place:
         valid_from=begins,
         valid_until=max(until, begins),
         superseded_by=successor,
-        dedup_hash=None,
     )
 
 
-def placed(memory: Standing, begins: datetime, successor: Standing | None, *, dedup_hash: bytes | None) -> Place:
+def placed(memory: Standing, begins: datetime, successor: Standing | None) -> Place:
     """``memory`` where it holds again from ``begins`` on, until ``successor``."""
     held = memory.valid_from, begins if memory.valid_until is None else min(memory.valid_until, begins)
     return Place(
@@ -42,6 +41,16 @@ def placed(memory: Standing, begins: datetime, successor: Standing | None, *, de
         valid_from=begins,
         valid_until=ends(memory.stated_until, begins, successor),
         superseded_by=successor.id if successor else None,
-        dedup_hash=None if successor else dedup_hash,
         held_before=held if held[0] < held[1] else None,
+    )
+
+
+def undeleted(memory: Standing) -> Place:
+    """``memory`` as it was before it was deleted."""
+    return Place(
+        id=memory.id,
+        status="current",
+        valid_from=memory.valid_from,
+        valid_until=memory.valid_until,
+        superseded_by=None,
     )

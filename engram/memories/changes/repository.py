@@ -77,14 +77,20 @@ class ChangeRepository:
     async def neighbours(
         self, agent_id: UUID, slot_hash: bytes, begins: datetime, *, but: UUID | None = None
     ) -> tuple[UUID | None, UUID | None]:
-        """The value of a slot that begins last up to a moment, and the first that begins later."""
+        """The value of a slot that begins last up to a moment, and the first that begins later.
+
+        The first is left out where it is superseded and has ended by then: what came in its place is gone.
+        """
         row = await self._driver.fetchrow(
             """
             SELECT (
-                SELECT m.id FROM memories m
-                WHERE m.agent_id = $1 AND m.tenant_id = $2 AND m.slot_hash = $3 AND m.status <> 'deleted'
-                    AND m.valid_from <= $4 AND m.id IS DISTINCT FROM $5
-                ORDER BY m.valid_from DESC, m.valid_until IS NOT DISTINCT FROM m.valid_from, m.id DESC LIMIT 1
+                SELECT last.id FROM (
+                    SELECT m.id, m.status, m.valid_until FROM memories m
+                    WHERE m.agent_id = $1 AND m.tenant_id = $2 AND m.slot_hash = $3 AND m.status <> 'deleted'
+                        AND m.valid_from <= $4 AND m.id IS DISTINCT FROM $5
+                    ORDER BY m.valid_from DESC, m.valid_until IS NOT DISTINCT FROM m.valid_from, m.id DESC LIMIT 1
+                ) AS last
+                WHERE last.status = 'current' OR last.valid_until > $4
             ) AS before, (
                 SELECT m.id FROM memories m
                 WHERE m.agent_id = $1 AND m.tenant_id = $2 AND m.slot_hash = $3 AND m.status <> 'deleted'
@@ -132,22 +138,19 @@ class ChangeRepository:
         )
         return last or id
 
-    async def held_within(
-        self, agent_id: UUID, slot_hash: bytes, begins: datetime, ends: datetime | None
-    ) -> list[UUID]:
-        """Values of a slot with an earlier period of holding that reaches into this one."""
+    async def held_after(self, agent_id: UUID, slot_hash: bytes, begins: datetime) -> list[UUID]:
+        """Values of a slot with an earlier period of holding that reaches beyond a moment."""
         rows = await self._driver.fetch(
             """
             SELECT id FROM memories
             WHERE agent_id = $1 AND tenant_id = $2 AND slot_hash = $3 AND status <> 'deleted'
-                AND earlier && tstzrange($4, $5)
+                AND earlier && tstzrange($4, NULL)
             ORDER BY id
             """,
             agent_id,
             self._tenant_id,
             slot_hash,
             begins,
-            ends,
         )
         return [row["id"] for row in rows]
 
@@ -160,9 +163,9 @@ class ChangeRepository:
             await self._driver.execute(
                 """
                 UPDATE memories SET status = $4, valid_from = $5, valid_until = $6, superseded_by = $7,
-                    dedup_hash = $8, deleted_at = NULL, version = version + 1, updated_at = $9,
-                    earlier = CASE WHEN $10::timestamptz IS NULL THEN earlier
-                        ELSE coalesce(earlier, '{}'::tstzmultirange) + tstzmultirange(tstzrange($10, $11)) END
+                    deleted_at = NULL, version = version + 1, updated_at = $8,
+                    earlier = CASE WHEN $9::timestamptz IS NULL THEN earlier
+                        ELSE coalesce(earlier, '{}'::tstzmultirange) + tstzmultirange(tstzrange($9, $10)) END
                 WHERE agent_id = $1 AND tenant_id = $2 AND id = $3
                 """,
                 agent_id,
@@ -172,7 +175,6 @@ class ChangeRepository:
                 place.valid_from,
                 place.valid_until,
                 place.superseded_by,
-                place.dedup_hash,
                 now,
                 *held,
             )
@@ -181,6 +183,19 @@ class ChangeRepository:
         self, agent_id: UUID, ids: Sequence[UUID], begins: datetime, ends: datetime | None, *, now: datetime
     ) -> None:
         """Take a period out of what memories that are locked held in earlier: something else held then."""
+        status: str = await self._driver.execute(
+            """
+            SELECT FROM memories
+            WHERE agent_id = $1 AND tenant_id = $2 AND id = ANY ($3::uuid[]) AND earlier && tstzrange($4, $5)
+            """,
+            agent_id,
+            self._tenant_id,
+            list(ids),
+            begins,
+            ends,
+        )
+        if status == "SELECT 0":
+            return
         await self._versions.archive(agent_id, ids, "set", now)
         await self._driver.execute(
             """
@@ -194,6 +209,27 @@ class ChangeRepository:
             begins,
             ends,
             now,
+        )
+
+    async def trim(self, agent_id: UUID, slot_hash: bytes, id: UUID) -> None:
+        """Take out of what a value that was just placed held in earlier all that others of its slot held in."""
+        await self._driver.execute(
+            """
+            UPDATE memories m SET earlier = nullif(m.earlier - others.held, '{}')
+            FROM (
+                SELECT range_agg(held) AS held FROM (
+                    SELECT tstzmultirange(tstzrange(o.valid_from, o.valid_until)) + coalesce(o.earlier, '{}') AS held
+                    FROM memories o
+                    WHERE o.agent_id = $1 AND o.tenant_id = $2 AND o.slot_hash = $3 AND o.id <> $4
+                        AND o.status <> 'deleted'
+                ) AS each
+            ) AS others
+            WHERE m.agent_id = $1 AND m.tenant_id = $2 AND m.id = $4 AND m.earlier && others.held
+            """,
+            agent_id,
+            self._tenant_id,
+            slot_hash,
+            id,
         )
 
     async def revise(self, agent_id: UUID, id: UUID, changes: dict[str, Any], *, now: datetime) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from engram.embeddings.base import Vectors
+from engram.memories.dedup import dedup_hash
 
 TICK = timedelta(microseconds=1)
 """What the database tells moments apart by."""
@@ -50,6 +51,11 @@ class Standing:
     def current(self) -> bool:
         return self.status == "current"
 
+    @property
+    def undated(self) -> bool:
+        """Whether it stands for the same text without a date, too: its writer gave it none."""
+        return self.dedup_hash == dedup_hash(self.content, user_id=self.user_id, session_id=self.session_id)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
@@ -60,7 +66,6 @@ class Place:
     valid_from: datetime
     valid_until: datetime | None
     superseded_by: UUID | None
-    dedup_hash: bytes | None
     held_before: tuple[datetime, datetime] | None = None
     """A period in which it held, and that its window does not tell of any more."""
 

@@ -10,31 +10,25 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from engram.agents.service import AgentService
 from engram.audit.schemas import Action
 from engram.audit.service import Audit
-from engram.embeddings.base import Embedder
 from engram.memories.changes.edges import SupersessionEdges
 from engram.memories.changes.order import ends
 from engram.memories.changes.repository import ChangeRepository
 from engram.memories.changes.rows import TICK, Standing, after
 from engram.memories.changes.schemas import MemorySet
 from engram.memories.changes.succession import Between, Successions
+from engram.memories.changes.writing import Writing
 from engram.memories.dedup import dedup_hash, slot_hash
-from engram.memories.embedding import embed
 from engram.memories.postings import Postings
 from engram.memories.preparation import Prepared, Slot, prepare
-from engram.memories.projections import Projector
 from engram.memories.repository import MemoryRepository
 from engram.memories.rows import NewMemory
 from engram.memories.schemas import MemoryCreated, MemoryItem
-from engram.memories.service import ATTEMPTS, CONTESTED, MemoryService, memory_not_found
-from engram.memories.tuning import MemoryTuning
-from engram.memories.writing import MemoryWriter
+from engram.memories.service import ATTEMPTS, CONTESTED, memory_not_found
 from engram.problems import ConflictProblem, InvalidInputProblem
 from engram.telemetry.counting import memories_written
 from engram.telemetry.stages import stage
-from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 from engram.text.normal import normal
 
@@ -53,28 +47,9 @@ class _Value:
 class SettingService:
     """Writes memories that take the place of others."""
 
-    def __init__(
-        self,
-        database: TenantDatabase,
-        embedder: Embedder,
-        agents: AgentService,
-        memories: MemoryService,
-        projector: Projector,
-        writer: MemoryWriter,
-        edges: SupersessionEdges,
-        *,
-        tuning: MemoryTuning,
-        propose_names: bool = False,
-    ) -> None:
-        self._database = database
-        self._embedder = embedder
-        self._agents = agents
-        self._memories = memories
-        self._projector = projector
-        self._writer = writer
+    def __init__(self, writing: Writing, edges: SupersessionEdges) -> None:
+        self._writing = writing
         self._edges = edges
-        self._tuning = tuning
-        self._propose_names = propose_names
         self._audit = Audit()
 
     async def set(self, scope: Scope, request: MemorySet) -> MemoryCreated:
@@ -86,11 +61,11 @@ class SettingService:
 
         Raises NotFoundProblem for an unknown agent, and what the embedder raises; then nothing is stored.
         """
-        agent = await self._agents.get(scope, request.agent_id)
+        agent = await self._writing.agents.get(scope, request.agent_id)
         slot = Slot(request.key, slot_hash(request.key, user_id=request.user_id, session_id=request.session_id))
         standing = await self._standing(scope, UUID(agent.id), slot, request)
         if standing is not None:
-            return await self._memories.created(scope, standing, deduplicated=True, linked=True)
+            return await self._writing.memories.created(scope, standing, deduplicated=True, linked=True)
         return await self._write(scope, _Value(UUID(agent.id), agent.language, request, slot, None))
 
     async def supersede(self, scope: Scope, memory_id: str, item: MemoryItem) -> MemoryCreated:
@@ -99,11 +74,11 @@ class SettingService:
         Of a key's value that is setting the key. Raises NotFoundProblem where there is no such memory, ConflictProblem
         where another took its place already, and InvalidInputProblem where the new one would begin before it.
         """
-        async with self._database.snapshot(scope) as connection:
+        async with self._writing.database.snapshot(scope) as connection:
             memory = await ChangeRepository(connection, scope).find(UUID(memory_id))
             if memory is None or memory.deleted:
                 raise memory_not_found(memory_id)
-            language = await self._agents.language(connection, scope, memory.agent_id)
+            language = await self._writing.agents.language(connection, scope, memory.agent_id)
         _check_superseding(memory, item)
         item = item.model_copy(update={"user_id": memory.user_id, "session_id": memory.session_id})
         slot = Slot(memory.key, memory.slot_hash) if memory.key is not None and memory.slot_hash is not None else None
@@ -112,7 +87,7 @@ class SettingService:
     async def _standing(self, scope: Scope, agent_id: UUID, slot: Slot, item: MemoryItem) -> UUID | None:
         """The value that holds already and says what is to be set: nothing need be embedded for that."""
         begins = item.valid_from or datetime.now(UTC)
-        async with self._database.snapshot(scope) as connection:
+        async with self._writing.database.snapshot(scope) as connection:
             changes = ChangeRepository(connection, scope)
             id, _ = await changes.neighbours(agent_id, slot.hash, begins)
             memory = await changes.find(id) if id is not None else None
@@ -121,7 +96,7 @@ class SettingService:
     async def _write(self, scope: Scope, value: _Value) -> MemoryCreated:
         _check_window(value.item)
         with stage("write.embed"):
-            embedded = await embed(self._embedder, [value.item], [""], passage_chars=self._tuning.passage_chars)
+            embedded = [await self._writing.embedded(value.item)]
         for _ in range(ATTEMPTS):
             now = datetime.now(UTC)
             prepared = await asyncio.to_thread(
@@ -131,14 +106,14 @@ class SettingService:
                 embedded,
                 value.language,
                 now,
-                propose_names=self._propose_names,
+                propose_names=self._writing.propose_names,
                 slot=value.slot,
             )
             postings = await asyncio.to_thread(Postings, prepared.terms)
             try:
                 with stage("write.store"):
-                    async with self._database.transaction(scope) as connection:
-                        await self._agents.hold(connection, scope, value.agent_id)
+                    async with self._writing.database.transaction(scope) as connection:
+                        await self._writing.agents.hold(connection, scope, value.agent_id)
                         if value.slot is not None:
                             id, created = await self._set(connection, scope, value, value.slot, prepared, postings)
                         else:
@@ -149,8 +124,8 @@ class SettingService:
             linked = True
             if created:
                 with stage("write.link"):
-                    linked = await self._projector.run(scope, value.agent_id, [id])
-            return await self._memories.created(scope, id, deduplicated=not created, linked=linked)
+                    linked = await self._writing.projector.run(scope, value.agent_id, [id])
+            return await self._writing.memories.created(scope, id, deduplicated=not created, linked=linked)
         raise ConflictProblem(CONTESTED)
 
     async def _set(
@@ -169,7 +144,7 @@ class SettingService:
         last = await changes.last_change(value.agent_id, slot.hash)
         now = datetime.now(UTC) if last is None else max(datetime.now(UTC), last + TICK)
         begins = value.item.valid_from or now
-        between = await successions.around(slot.hash, begins)
+        between, _ = await successions.around(slot.hash, begins)
         if value.replaces is not None and (between.before is None or between.before.id != value.replaces):
             raise ConflictProblem(_taken(value.replaces, between.before or between.after))
         if between.before is not None and _says_the_same(between.before, value.item, begins):
@@ -180,10 +155,8 @@ class SettingService:
             row = replace(row, superseded_by=between.after.id, ends_early=between.after.valid_from)
         await successions.place(row.id, begins, between, ended_by="set", now=now)
         await self._insert(connection, scope, value, replace(prepared, rows=[row]), postings, now)
-        await successions.cut(
-            slot.hash, begins, ends(value.item.valid_until, begins, between.after), but=row.id, now=now
-        )
-        await successions.draw(row.id, begins, between)
+        await successions.cut(between, begins, ends(value.item.valid_until, begins, between.after), now=now)
+        await successions.draw(row.id, begins, between, now=now)
         await self._note(connection, scope, Action.memory_set, value.agent_id, row.id, between)
         return row.id, True
 
@@ -211,7 +184,7 @@ class SettingService:
             connection, scope, value, replace(prepared, rows=[row]), postings, now
         ):
             raise _Overtaken
-        await successions.draw(id, begins, between)
+        await successions.draw(id, begins, between, now=now)
         await self._note(connection, scope, Action.memory_supersede, value.agent_id, id, between)
         return id, id == row.id
 
@@ -229,7 +202,7 @@ class SettingService:
         postings: Postings,
         now: datetime,
     ) -> Set[UUID]:
-        return await self._writer.insert(connection, scope, value.agent_id, prepared, postings, now)
+        return await self._writing.writer.insert(connection, scope, value.agent_id, prepared, postings, now)
 
     async def _note(
         self, connection: AsyncConnection, scope: Scope, action: Action, agent_id: UUID, id: UUID, between: Between

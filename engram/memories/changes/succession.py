@@ -18,10 +18,12 @@ from engram.tenants.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """What comes before and after a moment, locked; None where there is nothing."""
+    """What comes before and after a moment, locked; None where there is nothing. ``held`` are others of the slot that
+    held in earlier periods which reach beyond it."""
 
     before: Standing | None
     after: Standing | None
+    held: Sequence[UUID] = ()
 
 
 class Successions:
@@ -34,18 +36,22 @@ class Successions:
         self._changes = ChangeRepository(connection, scope)
         self._edges = edges
 
-    async def around(self, slot_hash: bytes, begins: datetime, *, but: UUID | None = None) -> Between:
-        """The values of a slot around a moment, locked.
+    async def around(
+        self, slot_hash: bytes, begins: datetime, *, but: UUID | None = None
+    ) -> tuple[Between, Standing | None]:
+        """The values of a slot around a moment, and the value ``but`` that is to be placed there, all locked at once.
 
         A value may be deleted meanwhile by someone who needs no slot for it: then is looked again.
         """
         while True:
             ids = await self._changes.neighbours(self._agent_id, slot_hash, begins, but=but)
-            locked = await self._changes.lock(self._agent_id, [id for id in ids if id is not None])
+            held = [id for id in await self._changes.held_after(self._agent_id, slot_hash, begins) if id != but]
+            wanted = {*held, *(id for id in (*ids, but) if id is not None)}
+            locked = await self._changes.lock(self._agent_id, sorted(wanted))
             found = [locked.get(id) if id is not None else None for id in ids]
             gone = [id for id, row in zip(ids, found, strict=True) if id is not None and (row is None or row.deleted)]
             if not gone:
-                return Between(*found)
+                return Between(found[0], found[1], held), locked.get(but) if but is not None else None
 
     async def place(
         self,
@@ -64,26 +70,24 @@ class Successions:
         if places:
             await self._changes.place(self._agent_id, places, ended_by=ended_by, now=now)
 
-    async def cut(self, slot_hash: bytes, begins: datetime, ends: datetime | None, *, but: UUID, now: datetime) -> None:
+    async def cut(self, between: Between, begins: datetime, ends: datetime | None, *, now: datetime) -> None:
         """Take the period in which a value holds out of what others of its slot held in earlier."""
-        others = [id for id in await self._changes.held_within(self._agent_id, slot_hash, begins, ends) if id != but]
-        if others:
-            await self._changes.lock(self._agent_id, others)
-            await self._changes.cut(self._agent_id, others, begins, ends, now=now)
+        if between.held:
+            await self._changes.cut(self._agent_id, between.held, begins, ends, now=now)
 
-    async def draw(self, id: UUID, begins: datetime, between: Between) -> None:
+    async def draw(self, id: UUID, begins: datetime, between: Between, *, now: datetime) -> None:
         """The edges from the value ``id`` to what it follows, and to it from what follows it."""
         before, after = between.before, between.after
         drawn: list[Succession] = []
         if before is not None:
             if before.superseded_by is not None and before.superseded_by != id:
-                await self.close((before.superseded_by, before.id, begins))
+                await self.close((before.superseded_by, before.id, begins), now=now)
             drawn.append((id, before.id, begins))
         if after is not None:
             drawn.append((after.id, id, after.valid_from))
         if drawn:
-            await self._edges.draw(self._connection, self._scope, self._agent_id, drawn)
+            await self._edges.draw(self._connection, self._scope, self._agent_id, drawn, now)
 
-    async def close(self, pair: Succession) -> None:
+    async def close(self, pair: Succession, *, now: datetime) -> None:
         """End an edge from what took a value's place, and does not any more."""
-        await self._edges.close(self._connection, self._scope, self._agent_id, [pair])
+        await self._edges.close(self._connection, self._scope, self._agent_id, [pair], now)
