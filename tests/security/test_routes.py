@@ -27,6 +27,7 @@ ROLES = {
     "create_memory": "writer",
     "delete_agent": "admin",
     "delete_edge": "writer",
+    "delete_memories": "writer",
     "delete_memory": "writer",
     "get_agent": "viewer",
     "get_edges": "viewer",
