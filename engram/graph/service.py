@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from asyncpg import CheckViolationError
 from pydantic import JsonValue, TypeAdapter
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.agents.service import AgentService
 from engram.audit.schemas import Action
 from engram.audit.service import Audit
+from engram.graph.assertions import Asserted, EdgeAssertions, ImpossibleWindow, key_of
+from engram.graph.listing import MAX_EDGES, EdgeFilter
 from engram.graph.neighbours import Neighbourhood
 from engram.graph.relations import multipliers
 from engram.graph.repository import EdgeRepository
-from engram.graph.schemas import Direction, Edge, EdgeCreate, EdgeDeleted, EdgePage, RelationType
+from engram.graph.schemas import (
+    Direction,
+    Edge,
+    EdgeBatch,
+    EdgeCreate,
+    EdgeDeleted,
+    EdgePage,
+    EdgesCreated,
+    EdgeWritten,
+    RelationType,
+)
 from engram.graph.tuning import GraphTuning
 from engram.memories.predicates import Visibility
 from engram.memories.service import memory_not_found
@@ -24,9 +36,6 @@ from engram.paging import decode_cursor, encode_cursor
 from engram.problems import InvalidInputProblem, NotFoundProblem
 from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
-
-MAX_EDGES = 10_000
-"""Edges of one kind that a listing looks at, strongest first."""
 
 _CURSOR: TypeAdapter[tuple[float, RelationType, UUID, Direction]] = TypeAdapter(
     tuple[float, RelationType, UUID, Direction]
@@ -56,10 +65,14 @@ class GraphService:
         as_of: datetime | None,
         limit: int,
         cursor: str | None,
+        known_at: datetime | None = None,
+        label: str | None = None,
+        origins: list[str] | None = None,
+        include_invalidated: bool = False,
     ) -> EdgePage:
         """Edges of a memory, stored and computed, each once, seen from it; strongest first.
 
-        Raises NotFoundProblem where there is no such memory.
+        Raises NotFoundProblem where there is no such memory, or was none as far as was known.
         """
         id = UUID(memory_id)
         after = None
@@ -68,18 +81,18 @@ class GraphService:
             after = (weight, relation.value, target, way.value)
         async with self._database.snapshot(scope) as connection:
             edges = EdgeRepository(connection, scope)
-            agent_id = (await edges.agents_of([id])).get(id)
+            agent_id = await edges.agent_of(id, known_at)
             if agent_id is None:
                 raise memory_not_found(memory_id)
-            around = self._around(scope, agent_id, relation_types, as_of)
-            rows = await edges.of_memory(
-                id,
-                around,
+            around = self._around(scope, agent_id, relation_types, as_of, known_at)
+            wanted = EdgeFilter(
                 directions=_DIRECTIONS[direction],
                 min_weight=min_weight,
-                limit=limit + 1,
-                after=after,
+                label=label,
+                origins=origins,
+                include_closed=include_invalidated,
             )
+            rows = await edges.of_memory(id, around, wanted, limit=limit + 1, after=after)
         data = [_edge(row) for row in rows[:limit]]
         last = data[-1] if len(rows) > limit else None
         return EdgePage(
@@ -93,45 +106,66 @@ class GraphService:
 
     async def create_edge(self, scope: Scope, request: EdgeCreate) -> Edge:
         """Assert an edge. Raises NotFoundProblem where an end is missing, InvalidInputProblem across agents."""
-        source, target = UUID(request.source_id), UUID(request.target_id)
-        try:
-            async with self._database.transaction(scope) as connection:
-                agent_id = await self._agent_of_both(connection, scope, request.source_id, request.target_id)
-                edges = EdgeRepository(connection, scope)
-                await edges.assert_edge(agent_id, request, datetime.now(UTC))
-                row = await edges.asserted(agent_id, source, target, request.relation_type)
-                await self._note(connection, scope, Action.edge_create, agent_id, source, target, request.relation_type)
-        except CheckViolationError:
-            raise InvalidInputProblem.of(
-                "valid_until", "must be later than the valid_from that the edge has already"
-            ) from None
-        return Edge.model_validate({**row, "decay_multiplier": multipliers()[request.relation_type.value]})
+        async with self._database.transaction(scope) as connection:
+            agent_id = await self._agent_of(connection, scope, [request], "{1}")
+            (written,) = await _written(connection, scope, agent_id, [request], "valid_until")
+            ends = [UUID(request.source_id), UUID(request.target_id)]
+            details: dict[str, JsonValue] = {"relation_type": request.relation_type.value}
+            await self._note(connection, scope, Action.edge_create, agent_id, ends, details)
+        return _edge(self._with_multiplier(written.row))
+
+    async def create_edges(self, scope: Scope, request: EdgeBatch) -> EdgesCreated:
+        """Assert edges of one agent, wholly or not at all; the answer says per edge what became of it."""
+        async with self._database.transaction(scope) as connection:
+            agent_id = await self._agent_of(connection, scope, request.edges, "edges.{0}.{1}")
+            written = await _written(connection, scope, agent_id, request.edges, "edges.{}.valid_until")
+            ends = {UUID(id) for edge in request.edges for id in (edge.source_id, edge.target_id)}
+            details: dict[str, JsonValue] = {"edges": len({key_of(edge) for edge in request.edges})}
+            await self._note(connection, scope, Action.edge_create, agent_id, sorted(ends), details)
+        results = [
+            EdgeWritten.model_validate({**_shown(self._with_multiplier(edge.row)), "created": edge.created})
+            for edge in written
+        ]
+        new = {key_of(asked) for asked, edge in zip(request.edges, written, strict=True) if edge.created}
+        return EdgesCreated(results=results, created=len(new))
 
     async def delete_edge(
         self, scope: Scope, source_id: str, target_id: str, relation_type: RelationType
     ) -> EdgeDeleted:
         """Close a stored edge. Raises NotFoundProblem where none stands."""
-        now = datetime.now(UTC)
+        ends = UUID(source_id), UUID(target_id)
         async with self._database.transaction(scope) as connection:
-            agent_id = await self._agent_of_both(connection, scope, source_id, target_id)
-            closed = await EdgeRepository(connection, scope).invalidate(
-                agent_id, UUID(source_id), UUID(target_id), relation_type, now
+            agent_id = await self._agent_of_ends(connection, scope, [(source_id, target_id)], "{1}")
+            closed = await EdgeAssertions(connection, scope).invalidate(
+                agent_id, *ends, relation_type, datetime.now(UTC)
             )
-            if closed:
-                ends = UUID(source_id), UUID(target_id)
-                await self._note(connection, scope, Action.edge_delete, agent_id, *ends, relation_type)
-        if not closed:
+            if closed is not None:
+                details: dict[str, JsonValue] = {"relation_type": relation_type.value}
+                await self._note(connection, scope, Action.edge_delete, agent_id, ends, details)
+        if closed is None:
             raise NotFoundProblem(_no_edge(source_id, target_id, relation_type))
-        return EdgeDeleted(source_id=source_id, target_id=target_id, relation_type=relation_type, invalidated_at=now)
+        return EdgeDeleted(source_id=source_id, target_id=target_id, relation_type=relation_type, invalidated_at=closed)
 
-    async def _agent_of_both(self, connection: AsyncConnection, scope: Scope, source_id: str, target_id: str) -> UUID:
-        agents = await EdgeRepository(connection, scope).agents_of([UUID(source_id), UUID(target_id)])
-        for id in (source_id, target_id):
-            if UUID(id) not in agents:
-                raise memory_not_found(id)
-        if agents[UUID(source_id)] != agents[UUID(target_id)]:
-            raise InvalidInputProblem.of("target_id", "belongs to another agent than source_id")
-        agent_id = agents[UUID(source_id)]
+    async def _agent_of(
+        self, connection: AsyncConnection, scope: Scope, edges: Sequence[EdgeCreate], field: str
+    ) -> UUID:
+        return await self._agent_of_ends(connection, scope, [(edge.source_id, edge.target_id) for edge in edges], field)
+
+    async def _agent_of_ends(
+        self, connection: AsyncConnection, scope: Scope, ends: Sequence[tuple[str, str]], field: str
+    ) -> UUID:
+        """The one agent of all these ends, held; ``field`` names a place and an end in what is refused."""
+        agents = await EdgeRepository(connection, scope).agents_of({UUID(id) for pair in ends for id in pair})
+        agent_id = agents.get(UUID(ends[0][0]))
+        for place, pair in enumerate(ends):
+            for id in pair:
+                if UUID(id) not in agents:
+                    raise memory_not_found(id)
+            for name, id in zip(("source_id", "target_id"), pair, strict=True):
+                if agents[UUID(id)] != agent_id:
+                    first = "source_id" if place == 0 else "the first edge"
+                    raise InvalidInputProblem.of(field.format(place, name), f"belongs to another agent than {first}")
+        assert agent_id is not None  # every end was found
         await self._agents.hold(connection, scope, agent_id)
         return agent_id
 
@@ -141,37 +175,54 @@ class GraphService:
         scope: Scope,
         action: Action,
         agent_id: UUID,
-        source: UUID,
-        target: UUID,
-        relation: RelationType,
+        ends: Sequence[UUID],
+        details: Mapping[str, JsonValue],
     ) -> None:
-        details: dict[str, JsonValue] = {"relation_type": relation.value}
-        await self._audit.record(
-            connection, scope, action, agent_id=agent_id, targets=[source, target], details=details
-        )
+        await self._audit.record(connection, scope, action, agent_id=agent_id, targets=ends, details=details)
+
+    def _with_multiplier(self, row: dict[str, Any]) -> dict[str, Any]:
+        return {**row, "multiplier": multipliers()[row["relation_type"]]}
 
     def _around(
-        self, scope: Scope, agent_id: UUID, relation_types: list[RelationType] | None, as_of: datetime | None
+        self,
+        scope: Scope,
+        agent_id: UUID,
+        relation_types: list[RelationType] | None,
+        as_of: datetime | None,
+        known_at: datetime | None,
     ) -> Neighbourhood:
         return Neighbourhood(
             tenant_id=scope.tenant_id,
             agent_id=agent_id,
-            visibility=Visibility(now=datetime.now(UTC), as_of=as_of),
+            visibility=Visibility(now=datetime.now(UTC), as_of=as_of, known_at=known_at),
             multipliers=multipliers(relation_types),
             fan_out=MAX_EDGES,
             tuning=self._tuning,
         )
 
 
+async def _written(
+    connection: AsyncConnection, scope: Scope, agent_id: UUID, edges: Sequence[EdgeCreate], field: str
+) -> list[Asserted]:
+    try:
+        return await EdgeAssertions(connection, scope).write(agent_id, edges, datetime.now(UTC))
+    except ImpossibleWindow as error:
+        raise InvalidInputProblem.of(
+            field.format(error.place), "must be later than the valid_from that the edge has already"
+        ) from None
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **row,
+        "source_memory_id": row["source_id"],
+        "target_memory_id": row["target_id"],
+        "decay_multiplier": row["multiplier"],
+    }
+
+
 def _edge(row: dict[str, Any]) -> Edge:
-    return Edge.model_validate(
-        {
-            **row,
-            "source_memory_id": row["source_id"],
-            "target_memory_id": row["target_id"],
-            "decay_multiplier": row["multiplier"],
-        }
-    )
+    return Edge.model_validate(_shown(row))
 
 
 def _no_edge(source_id: str, target_id: str, relation_type: RelationType) -> str:

@@ -71,6 +71,12 @@ async def create_edge(client: httpx.AsyncClient, world: World) -> httpx.Response
     return await client.post("/v1/graph/edges", json=edge)
 
 
+async def create_edges(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    ends = {"source_id": world.second, "target_id": world.first}
+    edges = [{**ends, "relation_type": relation} for relation in ("supports", "derived_from", "supports")]
+    return await client.post("/v1/graph/edges/batch", json={"edges": edges})
+
+
 async def delete_edge(client: httpx.AsyncClient, world: World) -> httpx.Response:
     edge = {"source_id": world.first, "target_id": world.second, "relation_type": "causal"}
     return await client.delete("/v1/graph/edges", params=edge)
@@ -95,6 +101,8 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
             return Expected("memory.delete", world.agent, [world.first])
         case "create_edge":
             return Expected("edge.create", world.agent, [world.second, world.first], {"relation_type": "supports"})
+        case "create_edges":
+            return Expected("edge.create", world.agent, sorted([world.second, world.first]), {"edges": 2})
         case "delete_edge":
             return Expected("edge.delete", world.agent, [world.first, world.second], {"relation_type": "causal"})
     raise AssertionError(f"what does {operation} leave in the audit log?")
@@ -104,7 +112,7 @@ WRITES: dict[str, Write] = {
     write.__name__: write
     for write in (
         *(create_agent, update_agent, delete_agent, create_memory, create_memories, delete_memory),
-        *(create_edge, delete_edge),
+        *(create_edge, create_edges, delete_edge),
     )
 }
 
