@@ -16,6 +16,7 @@ from starlette.middleware import Middleware
 import engram.agents.routes
 import engram.audit.routes
 import engram.graph.routes
+import engram.memories.changes.routes
 import engram.memories.routes
 import engram.recall.routes
 from engram import __version__
@@ -45,6 +46,7 @@ _ROUTERS = (
     engram.agents.routes.router,
     engram.recall.routes.router,
     engram.memories.routes.router,
+    engram.memories.changes.routes.router,
     engram.graph.routes.router,
     engram.audit.routes.router,
     health.router,
