@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from engram.db.database import driver
 from engram.db.parameters import Parameters
 from engram.graph.assertions import stored_ends
+from engram.graph.decay import Decay
 from engram.graph.history import known_from
 from engram.graph.listing import After, EdgeFilter, listing
 from engram.graph.neighbours import Neighbourhood
@@ -31,6 +32,13 @@ class NewEdge:
     target_id: UUID
     relation_type: RelationType
     weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class AskedAgent:
+    id: UUID
+    decay: Decay
+    """What a hop costs in its graph."""
 
 
 class EdgeRepository:
@@ -87,16 +95,37 @@ class EdgeRepository:
             origin,
         )
 
-    async def agent_of(self, memory_id: UUID, known_at: datetime | None) -> UUID | None:
-        """The agent of a memory that stands, or that stood as far as was known at an instant."""
+    async def agent_of(self, memory_id: UUID, known_at: datetime | None, decay: Decay) -> AskedAgent | None:
+        """The agent of a memory that stands, or that stood as far as was known at an instant; ``decay`` is the
+        server's."""
         p = Parameters()
         only = "" if self._only is None else f" AND m.agent_id = {p(self._only, 'uuid')}"
-        statement = (
-            f"SELECT m.agent_id FROM {memories(known_at, p)} m WHERE m.id = {p(memory_id, 'uuid')}"
-            f" AND m.tenant_id = {p(self._tenant_id, 'uuid')}{only} AND m.status <> 'deleted' LIMIT 1"
+        row = await self._driver.fetchrow(
+            f"""
+            SELECT a.id, a.decay_multipliers, a.hop_penalty
+            FROM (
+                SELECT m.agent_id FROM {memories(known_at, p)} m
+                WHERE m.id = {p(memory_id, "uuid")} AND m.tenant_id = {p(self._tenant_id, "uuid")}{only}
+                    AND m.status <> 'deleted'
+                LIMIT 1
+            ) AS m
+            JOIN agents a ON a.id = m.agent_id AND a.tenant_id = {p(self._tenant_id, "uuid")}
+            """,
+            *p.values,
         )
-        found: UUID | None = await self._driver.fetchval(statement, *p.values)
-        return found
+        if row is None:
+            return None
+        return AskedAgent(row["id"], decay.changed(row["decay_multipliers"], row["hop_penalty"]))
+
+    async def decay(self, agent_id: UUID, decay: Decay) -> Decay:
+        """What a hop costs in the graph of an agent that is held; ``decay`` is the server's."""
+        row = await self._driver.fetchrow(
+            "SELECT decay_multipliers, hop_penalty FROM agents WHERE id = $1 AND tenant_id = $2",
+            agent_id,
+            self._tenant_id,
+        )
+        assert row is not None  # held
+        return decay.changed(row["decay_multipliers"], row["hop_penalty"])
 
     async def of_memory(
         self, memory_id: UUID, around: Neighbourhood, wanted: EdgeFilter, *, limit: int, after: After | None

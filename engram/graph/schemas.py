@@ -29,6 +29,14 @@ class Direction(StrEnum):
     both = "both"
 
 
+Multiplier = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False), A_NUMBER]
+
+Multipliers = dict[RelationType, Multiplier]
+"""The share of a score that a hop over an edge of each type keeps."""
+
+HopPenalty = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False), A_NUMBER]
+
+
 class EdgeCreate(WireModel):
     """Reads "source RELATION target". Writing it again keeps the greater weight."""
 
