@@ -87,6 +87,7 @@ _LINKS: dict[str, dict[str, Link]] = {
             relation_type="$response.body#/relation_type",
         ),
     },
+    "create_edges": {"get_edges": _query_or_path(memory_id="$response.body#/results/0/source_memory_id")},
     "get_edges": {
         "get_memory": _query_or_path(memory_id="$response.body#/data/0/target_memory_id"),
         "get_edges": _query_or_path(memory_id="$request.query.memory_id", cursor=_NEXT),

@@ -95,6 +95,12 @@ async def create_edge(client: httpx.AsyncClient, world: World) -> httpx.Response
     return await client.post("/v1/graph/edges", json=edge)
 
 
+async def create_edges(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    ends = {"source_id": world.second, "target_id": world.first}
+    edges = [{**ends, "relation_type": relation} for relation in ("supports", "derived_from", "supports")]
+    return await client.post("/v1/graph/edges/batch", json={"edges": edges})
+
+
 async def delete_edge(client: httpx.AsyncClient, world: World) -> httpx.Response:
     edge = {"source_id": world.first, "target_id": world.second, "relation_type": "causal"}
     return await client.delete("/v1/graph/edges", params=edge)
@@ -130,6 +136,8 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
             return Expected("memory.purge", world.agent, [world.first], counts)
         case "create_edge":
             return Expected("edge.create", world.agent, [world.second, world.first], {"relation_type": "supports"})
+        case "create_edges":
+            return Expected("edge.create", world.agent, sorted([world.second, world.first]), {"edges": 2})
         case "delete_edge":
             return Expected("edge.delete", world.agent, [world.first, world.second], {"relation_type": "causal"})
     raise AssertionError(f"what does {operation} leave in the audit log?")
@@ -140,7 +148,7 @@ WRITES: dict[str, Write] = {
     for write in (
         *(create_agent, update_agent, delete_agent, create_memory, create_memories, delete_memory),
         *(set_memory, update_memory, supersede_memory, restore_memory, purge_memory),
-        *(create_edge, delete_edge),
+        *(create_edge, create_edges, delete_edge),
     )
 }
 

@@ -34,6 +34,7 @@ def request_for(world: World, place: Place) -> dict[str, Any]:
         "list_memories": of_agent,
         "get_edges": {"memory_id": first},
         "create_edge": edge,
+        "create_edges": {"edges": [edge]},
         "delete_edge": edge,
     }
     return requests.get(place.operation, {})

@@ -23,6 +23,7 @@ ROLES = {
     "agent_stats": "viewer",
     "create_agent": "writer",
     "create_edge": "writer",
+    "create_edges": "writer",
     "create_memories": "writer",
     "create_memory": "writer",
     "delete_agent": "admin",
