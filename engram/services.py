@@ -23,6 +23,9 @@ from engram.entities.service import EntityService
 from engram.graph.projection import ThematicProjection
 from engram.graph.service import GraphService
 from engram.idempotency.service import IdempotencyService
+from engram.jobs.assembly import open_worker
+from engram.jobs.service import JobService
+from engram.jobs.worker import Worker
 from engram.memories.projections import Projector
 from engram.memories.registration import register_model
 from engram.memories.service import MemoryService
@@ -48,6 +51,8 @@ class Services:
     graph: GraphService
     recall: RecallService
     audit: AuditService
+    jobs: JobService
+    worker: Worker
 
 
 @asynccontextmanager
@@ -135,4 +140,6 @@ async def assemble(
         graph=GraphService(tenants, agents, tuning.graph),
         recall=RecallService(tenants, embedder, index, tuning),
         audit=AuditService(tenants),
+        jobs=JobService(database, tenants, agents),
+        worker=open_worker(settings, database, tenants, agents, projector),
     )

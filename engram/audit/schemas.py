@@ -16,10 +16,13 @@ class Action(StrEnum):
     agent_create = "agent.create"
     agent_update = "agent.update"
     agent_delete = "agent.delete"
+    agent_rebuild = "agent.rebuild"
+    """Asked for; a job does it."""
     memory_create = "memory.create"
     memory_delete = "memory.delete"
     edge_create = "edge.create"
     edge_delete = "edge.delete"
+    job_retry = "job.retry"
     key_create = "key.create"
     key_revoke = "key.revoke"
     tenant_create = "tenant.create"
@@ -45,7 +48,7 @@ class AuditEvent(ResponseModel):
     key_prefix: str | None
     action: Action
     agent_id: Id | None
-    targets: list[Id] = Field(description="What was changed: memories, both ends of an edge, a key.")
+    targets: list[Id] = Field(description="What was changed: memories, both ends of an edge, a key, jobs.")
     details: dict[str, Any] = Field(description="Counts, and the names of fields that changed.")
     request_id: str | None
 

@@ -16,6 +16,7 @@ from starlette.middleware import Middleware
 import engram.agents.routes
 import engram.audit.routes
 import engram.graph.routes
+import engram.jobs.routes
 import engram.memories.routes
 import engram.recall.routes
 from engram import __version__
@@ -47,6 +48,7 @@ _ROUTERS = (
     engram.memories.routes.router,
     engram.graph.routes.router,
     engram.audit.routes.router,
+    engram.jobs.routes.router,
     health.router,
     metrics.router,
 )
