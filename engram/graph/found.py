@@ -1,4 +1,8 @@
-"""SQL of edges that we found, as they are made anew. Every statement names the agent and its tenant."""
+"""SQL of edges that we found, as they are made anew. Every statement names the agent and its tenant.
+
+Edges are looked up one by one, in the order of their key: so they are locked in it too, and no plan reads the agent's
+edges anew for each. One that changes in the same moment is left as it is.
+"""
 
 from __future__ import annotations
 
@@ -62,26 +66,28 @@ class FoundEdges:
         await self._driver.execute(
             """
             WITH held AS MATERIALIZED (
-                SELECT e.source_id, e.target_id
-                FROM edges e
-                JOIN unnest($3::uuid[], $4::uuid[], $5::timestamptz[], $6::timestamptz[])
+                SELECT edge.place
+                FROM unnest($3::uuid[], $4::uuid[], $5::timestamptz[], $6::timestamptz[])
                     AS stale (source_id, target_id, source_at, target_at)
-                    ON stale.source_id = e.source_id AND stale.target_id = e.target_id
-                WHERE e.agent_id = $1 AND e.tenant_id = $2 AND e.relation_type = 'thematic' AND e.origin = 'thematic'
-                    AND e.invalidated_at IS NULL
-                    AND EXISTS (
-                        SELECT FROM memories s WHERE s.agent_id = $1 AND s.tenant_id = $2 AND s.id = stale.source_id
-                            AND s.updated_at = stale.source_at
-                    )
-                    AND EXISTS (
-                        SELECT FROM memories t WHERE t.agent_id = $1 AND t.tenant_id = $2 AND t.id = stale.target_id
-                            AND t.updated_at = stale.target_at
-                    )
-                ORDER BY e.source_id, e.target_id FOR UPDATE OF e
+                CROSS JOIN LATERAL (
+                    SELECT e.ctid AS place FROM edges e
+                    WHERE e.agent_id = $1 AND e.tenant_id = $2 AND e.source_id = stale.source_id
+                        AND e.target_id = stale.target_id AND e.relation_type = 'thematic' AND e.origin = 'thematic'
+                        AND e.invalidated_at IS NULL
+                    FOR UPDATE
+                ) AS edge
+                CROSS JOIN LATERAL (
+                    SELECT s.updated_at FROM memories s
+                    WHERE s.agent_id = $1 AND s.tenant_id = $2 AND s.id = stale.source_id OFFSET 0
+                ) AS source
+                CROSS JOIN LATERAL (
+                    SELECT t.updated_at FROM memories t
+                    WHERE t.agent_id = $1 AND t.tenant_id = $2 AND t.id = stale.target_id OFFSET 0
+                ) AS target
+                WHERE source.updated_at = stale.source_at AND target.updated_at = stale.target_at
             )
             DELETE FROM edges gone USING held
-            WHERE gone.agent_id = $1 AND gone.tenant_id = $2 AND gone.source_id = held.source_id
-                AND gone.target_id = held.target_id AND gone.relation_type = 'thematic'
+            WHERE gone.agent_id = $1 AND gone.tenant_id = $2 AND gone.ctid = held.place
             """,
             agent_id,
             self._tenant_id,
@@ -97,18 +103,19 @@ class FoundEdges:
         await self._driver.execute(
             """
             WITH held AS MATERIALIZED (
-                SELECT e.source_id, e.target_id, new.weight
-                FROM edges e
-                JOIN unnest($3::uuid[], $4::uuid[], $5::float8[], $6::float8[])
+                SELECT edge.place, new.weight
+                FROM unnest($3::uuid[], $4::uuid[], $5::float8[], $6::float8[])
                     AS new (source_id, target_id, weight, before)
-                    ON new.source_id = e.source_id AND new.target_id = e.target_id
-                WHERE e.agent_id = $1 AND e.tenant_id = $2 AND e.relation_type = 'thematic' AND e.origin = 'thematic'
-                    AND e.invalidated_at IS NULL AND e.weight = new.before
-                ORDER BY e.source_id, e.target_id FOR UPDATE OF e
+                CROSS JOIN LATERAL (
+                    SELECT e.ctid AS place FROM edges e
+                    WHERE e.agent_id = $1 AND e.tenant_id = $2 AND e.source_id = new.source_id
+                        AND e.target_id = new.target_id AND e.relation_type = 'thematic' AND e.origin = 'thematic'
+                        AND e.invalidated_at IS NULL AND e.weight = new.before
+                    FOR UPDATE
+                ) AS edge
             )
             UPDATE edges weighed SET weight = held.weight FROM held
-            WHERE weighed.agent_id = $1 AND weighed.tenant_id = $2 AND weighed.source_id = held.source_id
-                AND weighed.target_id = held.target_id AND weighed.relation_type = 'thematic'
+            WHERE weighed.agent_id = $1 AND weighed.tenant_id = $2 AND weighed.ctid = held.place
             """,
             agent_id,
             self._tenant_id,

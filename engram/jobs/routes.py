@@ -29,7 +29,7 @@ class JobQuery(PageQuery):
 _RETRY = {"all": {"value": {}}, "one kind": {"value": {"kind": "projection"}}}
 
 
-@router.get("/jobs", summary="List jobs")
+@router.get("/jobs", summary="List jobs", responses=problems(404))
 async def list_jobs(
     query: Annotated[JobQuery, Query()], request: Request, services: ServicesDep, scope: ViewerScope
 ) -> JobPage:
@@ -44,7 +44,7 @@ async def list_jobs(
     )
 
 
-@router.post("/jobs/retry", summary="Retry dead jobs", responses=problems(409, *WITH_BODY))
+@router.post("/jobs/retry", summary="Retry dead jobs", responses=problems(404, 409, *WITH_BODY))
 async def retry_jobs(
     body: Annotated[JobsRetry, Body(openapi_examples=_RETRY)], services: ServicesDep, scope: WriterScope
 ) -> JobsRetried:
@@ -65,7 +65,7 @@ async def get_job(job_id: Id, request: Request, services: ServicesDep, scope: Vi
     responses=problems(404, 409),
 )
 async def retry_job(job_id: Id, services: ServicesDep, scope: WriterScope) -> Job:
-    """Lets a dead job wait for a worker again, with all its attempts."""
+    """Lets a dead job wait for a worker again, with all its attempts. One that waits or runs is left as it is."""
     return await services.jobs.retry(scope, job_id)
 
 

@@ -49,8 +49,10 @@ class JobService:
         return Job.model_validate(row)
 
     async def list(self, scope: Scope, listing: Listing, *, limit: int, cursor: str | None) -> JobPage:
-        """Jobs, the latest first."""
+        """Jobs, the latest first. Raises NotFoundProblem where the listing names an agent that there is not."""
         after = UUID(decode_cursor(cursor, _CURSOR)[0]) if cursor is not None else None
+        if listing.agent_id is not None:
+            await self._agents.get(scope, str(listing.agent_id))
         async with self._tenants.snapshot(scope) as connection:
             rows = await JobRepository(connection, scope).page(listing, limit=limit + 1, after=after)
         data = [Job.model_validate(row) for row in rows[:limit]]
@@ -71,7 +73,8 @@ class JobService:
         return Job.model_validate(row)
 
     async def retry(self, scope: Scope, id: str) -> Job:
-        """Let a dead job wait again. Raises ConflictProblem for one that is not dead."""
+        """Let a dead job wait again; one that waits or runs is left as it is. Raises ConflictProblem for one that is
+        done."""
         job_id = UUID(id)
         async with self._tenants.transaction(scope) as connection:
             jobs = JobRepository(connection, scope)
@@ -79,13 +82,16 @@ class JobService:
             if row is None:
                 raise job_not_found(id)
             await self._agents.hold(connection, scope, row["agent_id"])
-            if row["status"] != JobStatus.dead:
-                raise ConflictProblem(f"The job {id} is {row['status']}: only dead ones are retried.")
-            if not await self._revive(jobs, row):
-                raise ConflictProblem(_ANOTHER)
-            await self._audit.record(connection, scope, Action.job_retry, agent_id=row["agent_id"], targets=[job_id])
-            row = await jobs.get(job_id)
-        assert row is not None
+            if row["status"] == JobStatus.done:
+                raise ConflictProblem(f"The job {id} is done.")
+            if row["status"] == JobStatus.dead:
+                if not await self._revive(jobs, row):
+                    raise ConflictProblem(_ANOTHER)
+                await self._audit.record(
+                    connection, scope, Action.job_retry, agent_id=row["agent_id"], targets=[job_id]
+                )
+                row = await jobs.get(job_id)
+                assert row is not None
         await self._hand_in([Ticket(scope.tenant_id, job_id, JobKind(row["kind"]))])
         return Job.model_validate(row)
 
@@ -96,6 +102,8 @@ class JobService:
             kind=request.kind.value if request.kind is not None else None,
         )
         async with self._tenants.transaction(scope) as connection:
+            if listing.agent_id is not None:
+                await self._agents.hold(connection, scope, listing.agent_id)
             jobs = JobRepository(connection, scope)
             dead = await jobs.dead(listing, RETRIED_AT_ONCE + 1)
             revived = [row for row in dead[:RETRIED_AT_ONCE] if await self._revive(jobs, row)]

@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 AT_ONCE = 4
 """Jobs that one worker does at the same time. Each takes a connection of the pool now and then."""
 
-LOOK_SECONDS = 10.0
+LOOK_SECONDS = 5.0
 """How often is looked for jobs that no notice came of."""
 
 ASK_SECONDS = 30.0

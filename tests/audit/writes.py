@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 import httpx
 
+from engram.db.database import driver
 from tests.fixtures.servers import openapi
 
 
@@ -18,6 +20,8 @@ class World:
     agent: str
     first: str
     second: str
+    dead: str
+    """A job that was given up."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,21 @@ async def make_world(client: httpx.AsyncClient) -> World:
     first, second = (result["id"] for result in batch.json()["results"])
     edge = {"source_id": first, "target_id": second, "relation_type": "causal"}
     (await client.post("/v1/graph/edges", json=edge)).raise_for_status()
-    return World(agent, first, second)
+    return World(agent, first, second, await _dead_job(client, agent))
+
+
+async def _dead_job(client: httpx.AsyncClient, agent: str) -> str:
+    """Not asked for by a request: what a worker does leaves no event."""
+    transport: Any = client._transport
+    job = str(uuid4())
+    async with transport.app.state.services.database.transaction() as connection:
+        await driver(connection).execute(
+            "INSERT INTO jobs (tenant_id, id, agent_id, kind, status, attempts) SELECT tenant_id, $1, id,"
+            " 'rebuild_links', 'dead', 8 FROM agents WHERE id = $2",
+            job,
+            agent,
+        )
+    return job
 
 
 async def create_agent(client: httpx.AsyncClient, world: World) -> httpx.Response:
@@ -76,6 +94,18 @@ async def delete_edge(client: httpx.AsyncClient, world: World) -> httpx.Response
     return await client.delete("/v1/graph/edges", params=edge)
 
 
+async def rebuild_links(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post(f"/v1/agents/{world.agent}/rebuild-links")
+
+
+async def retry_job(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post(f"/v1/jobs/{world.dead}/retry")
+
+
+async def retry_jobs(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post("/v1/jobs/retry", json={"agent_id": world.agent})
+
+
 def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
     """The one event of an operation that was answered so."""
     body = answer.json() if answer.content else {}
@@ -95,6 +125,10 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
             return Expected("memory.delete", world.agent, [world.first])
         case "create_edge":
             return Expected("edge.create", world.agent, [world.second, world.first], {"relation_type": "supports"})
+        case "rebuild_links":
+            return Expected("agent.rebuild", world.agent, [body["id"]])
+        case "retry_job" | "retry_jobs":
+            return Expected("job.retry", world.agent, [world.dead])
         case "delete_edge":
             return Expected("edge.delete", world.agent, [world.first, world.second], {"relation_type": "causal"})
     raise AssertionError(f"what does {operation} leave in the audit log?")
@@ -104,7 +138,7 @@ WRITES: dict[str, Write] = {
     write.__name__: write
     for write in (
         *(create_agent, update_agent, delete_agent, create_memory, create_memories, delete_memory),
-        *(create_edge, delete_edge),
+        *(create_edge, delete_edge, rebuild_links, retry_job, retry_jobs),
     )
 }
 

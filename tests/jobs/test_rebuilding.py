@@ -141,8 +141,11 @@ async def test_what_clients_asserted_or_deleted_stays_as_it_is(services: Service
 async def test_two_who_ask_at_once_get_the_same_job(services: Services) -> None:
     space = await random_space(services, Random(1), 30)
     async with services.database.transaction() as connection:
-        # Whoever works waits here.
-        await driver(connection).execute("SELECT FROM agents WHERE id = $1 FOR UPDATE", UUID(space.agent_id))
-    first = await services.jobs.rebuild_links(DEFAULT_SCOPE, space.agent_id)
-    ended = await until(services, first.id, JobStatus.done)
+        # Whoever works on the agent's links waits for this, and whoever only asks for it does not.
+        await driver(connection).execute("LOCK TABLE edges")
+        asked = [await services.jobs.rebuild_links(DEFAULT_SCOPE, space.agent_id) for _ in range(3)]
+        assert len({job.id for job in asked}) == 1
+    ended = await until(services, asked[0].id, JobStatus.done)
     assert ended.total == 30
+    again = await services.jobs.rebuild_links(DEFAULT_SCOPE, space.agent_id)
+    assert again.id != ended.id

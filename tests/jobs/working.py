@@ -43,9 +43,11 @@ async def jobs_of(services: Services, status: JobStatus | None = None, scope: Sc
 async def until(services: Services, job_id: str, *statuses: JobStatus) -> Job:
     """The job, once it has one of these statuses."""
     async with asyncio.timeout(WAIT_SECONDS):
-        while (job := await services.jobs.get(DEFAULT_SCOPE, job_id)).status not in statuses:
+        while True:
+            job = await services.jobs.get(DEFAULT_SCOPE, job_id)
+            if job.status in statuses:
+                return job
             await asyncio.sleep(0.02)
-    return job
 
 
 async def until_nothing_is_owed(services: Services) -> None:

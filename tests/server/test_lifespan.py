@@ -6,17 +6,15 @@ import asyncio
 
 import asyncpg
 import httpx
-import pytest
 
 from engram import AsyncEngram
 from engram.server import app as server
-from engram.server import background
 from engram.settings import Settings
 from tests.fixtures.servers import LOCAL
 
 
 async def test_links_that_could_not_be_made_are_made_while_the_server_runs(
-    engram: AsyncEngram, settings: Settings, database_url: str, monkeypatch: pytest.MonkeyPatch
+    engram: AsyncEngram, settings: Settings, database_url: str
 ) -> None:
     connection = await asyncpg.connect(database_url)
     agent = await engram.agents.create("clerk")
@@ -28,12 +26,17 @@ async def test_links_that_could_not_be_made_are_made_while_the_server_runs(
     assert not second.linked
     await connection.execute("ALTER TABLE edges_away RENAME TO edges")
     await connection.execute("UPDATE pending_projections SET next_attempt_at = now()")
+    assert (await engram.agents.stats(agent.id)).projections["thematic"].failed == 2
     await connection.close()
 
-    monkeypatch.setattr(background, "RETRY_SECONDS", 0.02)
+    # A server that does no jobs leaves it, and says that it waits.
+    idle = server.create_app(settings.model_copy(update={"worker": False}))
+    async with server.lifespan(idle):
+        await asyncio.sleep(0.5)
+        assert await idle.state.services.projector.pending() == 2
     app = server.create_app(settings)
     async with server.lifespan(app), asyncio.timeout(30):
-        while await app.state.services.projector.pending():  # noqa: ASYNC110  # a retry sets no event
+        while await app.state.services.projector.pending():  # noqa: ASYNC110  # a job sets no event
             await asyncio.sleep(0.02)
     edges = [edge async for edge in engram.graph.get_edges(second.id, relation_type="thematic")]
     assert [edge.target_memory_id for edge in edges] == [first.id]
