@@ -50,6 +50,16 @@ async def until(services: Services, job_id: str, *statuses: JobStatus) -> Job:
             await asyncio.sleep(0.02)
 
 
+async def until_the_queue_is_empty(services: Services) -> None:
+    """A ticket is taken away a moment after its job has ended."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        while True:
+            async with services.database.snapshot() as connection:
+                if not await driver(connection).fetchval("SELECT count(*) FROM job_queue"):
+                    return
+            await asyncio.sleep(0.02)
+
+
 async def until_nothing_is_owed(services: Services) -> None:
     async with asyncio.timeout(WAIT_SECONDS):
         while await services.projector.pending():  # noqa: ASYNC110  # a job sets no event

@@ -10,7 +10,12 @@ import httpx
 from engram import AsyncEngram
 from engram.server import app as server
 from engram.settings import Settings
+from engram.tenants.scope import DEFAULT_SCOPE
 from tests.fixtures.servers import LOCAL
+
+
+async def jobs_of(engram: AsyncEngram) -> list[tuple[str, str]]:
+    return [(job.id, job.status.value) async for job in engram.jobs.list()]
 
 
 async def test_links_that_could_not_be_made_are_made_while_the_server_runs(
@@ -32,15 +37,16 @@ async def test_links_that_could_not_be_made_are_made_while_the_server_runs(
     # A server that does no jobs leaves it, and says that it waits.
     idle = server.create_app(settings.model_copy(update={"worker": False}))
     async with server.lifespan(idle):
-        await asyncio.sleep(0.5)
-        assert await idle.state.services.projector.pending() == 2
+        rebuilding = await idle.state.services.jobs.rebuild_links(DEFAULT_SCOPE, agent.id)
+    assert await jobs_of(engram) == [(rebuilding.id, "waiting")]
     app = server.create_app(settings)
     async with server.lifespan(app), asyncio.timeout(30):
-        while await app.state.services.projector.pending():  # noqa: ASYNC110  # a job sets no event
+        while {status for _, status in await jobs_of(engram)} != {"done"}:  # noqa: ASYNC110  # a job sets no event
             await asyncio.sleep(0.02)
     edges = [edge async for edge in engram.graph.get_edges(second.id, relation_type="thematic")]
     assert [edge.target_memory_id for edge in edges] == [first.id]
     assert (await engram.health()).pending_links == 0
+    assert {status for _, status in await jobs_of(engram)} == {"done"}
 
 
 async def test_an_app_can_be_started_again(settings: Settings, static_weights: None) -> None:
