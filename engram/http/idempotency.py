@@ -94,5 +94,7 @@ def _subject(request: Request, body: BaseModel | None, response: Response) -> Su
         return Subject(agent_id=UUID(agent_id))
     if (memory_id := given.get("memory_id") or given.get("source_id")) is not None:
         return Subject(memory_id=UUID(memory_id))
-    # What names neither makes an agent, and answers with it.
-    return Subject(agent_id=UUID(from_json(bytes(response.body))["id"]))
+    # What names neither makes an agent, and answers with it, or is about jobs.
+    answer = from_json(bytes(response.body))
+    agent_id = answer.get("agent_id") or answer.get("id")
+    return Subject(agent_id=UUID(agent_id)) if agent_id is not None else None

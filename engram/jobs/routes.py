@@ -65,7 +65,7 @@ async def get_job(job_id: Id, request: Request, services: ServicesDep, scope: Vi
     responses=problems(404, 409),
 )
 async def retry_job(job_id: Id, services: ServicesDep, scope: WriterScope) -> Job:
-    """Lets a dead job wait for a worker again, with all its attempts. One that waits or runs is left as it is."""
+    """Lets a dead job wait for a worker again, with all its attempts. Any other is left as it is."""
     return await services.jobs.retry(scope, job_id)
 
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from engram.wire import Id, Instant, Omissible, ResponseModel, WireModel
+from engram.wire import Id, Instant, ResponseModel, WireModel
 
 
 class JobKind(StrEnum):
@@ -53,8 +53,8 @@ class JobPage(ResponseModel):
 class JobsRetry(WireModel):
     """Which dead jobs are tried again: those that fit all that is given."""
 
-    agent_id: Omissible[Id] = None
-    kind: Omissible[JobKind] = None
+    agent_id: Id | None = None
+    kind: JobKind | None = None
 
 
 class JobsRetried(ResponseModel):

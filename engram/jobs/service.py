@@ -73,8 +73,7 @@ class JobService:
         return Job.model_validate(row)
 
     async def retry(self, scope: Scope, id: str) -> Job:
-        """Let a dead job wait again; one that waits or runs is left as it is. Raises ConflictProblem for one that is
-        done."""
+        """Let a dead job wait again; any other is left as it is. Raises ConflictProblem where another does the same."""
         job_id = UUID(id)
         async with self._tenants.transaction(scope) as connection:
             jobs = JobRepository(connection, scope)
@@ -82,8 +81,6 @@ class JobService:
             if row is None:
                 raise job_not_found(id)
             await self._agents.hold(connection, scope, row["agent_id"])
-            if row["status"] == JobStatus.done:
-                raise ConflictProblem(f"The job {id} is done.")
             if row["status"] == JobStatus.dead:
                 if not await self._revive(jobs, row):
                     raise ConflictProblem(_ANOTHER)
@@ -92,7 +89,8 @@ class JobService:
                 )
                 row = await jobs.get(job_id)
                 assert row is not None
-        await self._hand_in([Ticket(scope.tenant_id, job_id, JobKind(row["kind"]))])
+        if row["status"] == JobStatus.waiting:
+            await self._hand_in([Ticket(scope.tenant_id, job_id, JobKind(row["kind"]))])
         return Job.model_validate(row)
 
     async def retry_all(self, scope: Scope, request: JobsRetry) -> JobsRetried:

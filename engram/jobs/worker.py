@@ -113,7 +113,7 @@ class Worker:
             for one in self._periodic:
                 if one.at_start:
                     await _do(one)
-            log.info("worker.ready")
+            log.debug("worker.ready")
             await queue.run(
                 dequeue_timeout=timedelta(seconds=LOOK_SECONDS),
                 batch_size=AT_ONCE // 2,

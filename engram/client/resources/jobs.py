@@ -33,7 +33,7 @@ def get_job(job_id: AnyId) -> Operation[Job]:
 
 
 def retry_job(job_id: AnyId) -> Operation[Job]:
-    """Let a dead job wait for a worker again. Raises ConflictError for one that is done."""
+    """Let a dead job wait for a worker again. Any other is left as it is."""
     return Request("POST", to_path("/v1/jobs/{job_id}/retry", job_id=job_id), Job)
 
 
