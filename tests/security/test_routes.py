@@ -32,9 +32,11 @@ ROLES = {
     "delete_memory": "writer",
     "get_agent": "viewer",
     "get_edges": "viewer",
+    "get_job": "viewer",
     "get_memory": "viewer",
     "list_agents": "viewer",
     "list_audit": "admin",
+    "list_jobs": "viewer",
     "list_memories": "viewer",
     "memory_history": "viewer",
     "purge_memory": "admin",
@@ -44,7 +46,10 @@ ROLES = {
     "update_memory": "writer",
     "live": None,
     "ready": None,
+    "rebuild_links": "writer",
     "recall": "viewer",
+    "retry_job": "writer",
+    "retry_jobs": "writer",
     "update_agent": "writer",
 }
 """The least role of each operation; None where anybody may, also without a key."""
