@@ -31,6 +31,7 @@ _OF_AGENT = {
     "create_memory": _body(agent_id=_ID),
     "create_memories": _body(agent_id=_ID),
     "list_memories": _query_or_path(agent_id=_ID),
+    "delete_memories": _body(agent_id=_ID),
     "recall": _body(agent_id=_ID),
 }
 _OF_MEMORY = {

@@ -66,6 +66,10 @@ async def delete_memory(client: httpx.AsyncClient, world: World) -> httpx.Respon
     return await client.delete(f"/v1/memories/{world.first}")
 
 
+async def delete_memories(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post("/v1/memories/delete", json={"agent_id": world.agent, "all": True})
+
+
 async def create_edge(client: httpx.AsyncClient, world: World) -> httpx.Response:
     edge = {"source_id": world.second, "target_id": world.first, "relation_type": "supports"}
     return await client.post("/v1/graph/edges", json=edge)
@@ -93,6 +97,8 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
             return Expected("memory.create", world.agent, new)
         case "delete_memory":
             return Expected("memory.delete", world.agent, [world.first])
+        case "delete_memories":
+            return Expected("memory.delete", world.agent, sorted([world.first, world.second]))
         case "create_edge":
             return Expected("edge.create", world.agent, [world.second, world.first], {"relation_type": "supports"})
         case "delete_edge":
@@ -103,7 +109,7 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
 WRITES: dict[str, Write] = {
     write.__name__: write
     for write in (
-        *(create_agent, update_agent, delete_agent, create_memory, create_memories, delete_memory),
+        *(create_agent, update_agent, delete_agent, create_memory, create_memories, delete_memory, delete_memories),
         *(create_edge, delete_edge),
     )
 }
