@@ -32,6 +32,7 @@ _OF_AGENT = {
     "set_memory": _body(agent_id=_ID),
     "create_memories": _body(agent_id=_ID),
     "list_memories": _query_or_path(agent_id=_ID),
+    "delete_memories": _body(agent_id=_ID),
     "recall": _body(agent_id=_ID),
     "rebuild_links": _query_or_path(agent_id=_ID),
     "list_jobs": _query_or_path(agent_id=_ID),
