@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from engram.graph.schemas import Direction, HopPenalty, RelationType
+from engram.graph.schemas import HopPenalty, PathStep, RelationType
 from engram.memories.filters import MetadataFilter
 from engram.memories.schemas import Memory
 from engram.wire import (
@@ -82,18 +82,6 @@ class RecallRequest(WireModel):
         if self.valid_from and self.valid_until and self.valid_until <= self.valid_from:
             raise ValueError("valid_until must be later than valid_from")
         return self
-
-
-class PathStep(ResponseModel):
-    """One memory on the chain behind a graph score. The first step is the anchor, reached by no edge; where
-    the query names an entity that it is about, at 0 hops, the step says so."""
-
-    memory_id: Id
-    relation_type: RelationType | None = None
-    direction: Direction | None = None
-    weight: float | None = None
-    multiplier: float | None = None
-    entity: str | None = None
 
 
 class Alternative(ResponseModel):
