@@ -122,7 +122,6 @@ class RecallService:
 def _question(
     request: RecallRequest, vector: Vectors, agent: AskedAgent, tuning: RecallTuning, decay: Decay
 ) -> Question:
-    tags = request.tags
     now = datetime.now(UTC)
     analyzer = analyzer_for(agent.language)
     return Question(
@@ -132,20 +131,7 @@ def _question(
         if request.lexical
         else [],
         openings=_openings(request, tuning),
-        visibility=Visibility(
-            now=now,
-            as_of=request.as_of,
-            known_at=request.known_at,
-            user_id=request.user_id,
-            session_id=request.session_id,
-            tags_any=tags.any if tags else None,
-            tags_all=tags.all if tags else None,
-            tags_none=tags.none if tags else None,
-            tags_exact=tags.exact if tags else None,
-            metadata=request.metadata or {},
-            began_from=request.valid_from,
-            began_before=request.valid_until,
-        ),
+        visibility=Visibility.of(request, now),
         multipliers=decay.over(request.relation_types),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from engram.services import Services
@@ -14,6 +14,9 @@ RETRY_SECONDS = 30.0
 
 SWEEP_SECONDS = 300.0
 """How often answers that were kept for their time are removed."""
+
+CANCEL_SECONDS = 5.0
+"""How long work that is cancelled may take to end before it is cancelled again."""
 
 
 @asynccontextmanager
@@ -28,6 +31,13 @@ async def beside_requests(services: Services, telemetry: Telemetry) -> AsyncIter
     try:
         yield
     finally:
-        for task in tasks:
+        await _end(tasks)
+
+
+async def _end(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """A cancellation that comes as a wait for a connection is over is lost in Python 3.11, and the work goes on."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
             task.cancel()
-        await asyncio.wait(tasks)
+        _, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)
