@@ -88,6 +88,10 @@ class Visibility:
         """The same as relations that are read one by one, in some order and up to some number."""
         return known.halves(self.known_at, p)
 
+    def memories_in_order(self, p: Parameters) -> tuple[str, str]:
+        """The same as a relation and a condition on its alias ``m``, to be read in the order of an index."""
+        return known.in_order(self.known_at, p)
+
     def lexemes(self, p: Parameters) -> str:
         """The relation ``memory_lexemes``, as it was known; rows with ``past`` go before others of their memory."""
         return known.lexemes(self.known_at, p)

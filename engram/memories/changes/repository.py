@@ -15,7 +15,7 @@ import asyncpg
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.db.database import driver
-from engram.memories.changes.rows import Place, Standing
+from engram.memories.changes.rows import TICK, Place, Standing
 from engram.memories.versions.repository import VersionRepository
 from engram.tenants.scope import Scope
 
@@ -59,8 +59,9 @@ class ChangeRepository:
         )
         return {row["id"]: _standing(row) for row in rows}
 
-    async def lock_slot(self, agent_id: UUID, slot_hash: bytes) -> None:
-        """Let nobody else write to a slot until the transaction ends, also where it is empty."""
+    async def lock_slot(self, agent_id: UUID, slot_hash: bytes) -> datetime:
+        """Let nobody else write to a slot until the transaction ends, also where it is empty. Now, which is later than
+        any of its values was changed, whatever the clocks of other servers say."""
         await self._driver.execute(
             "INSERT INTO memory_slots (agent_id, slot_hash, tenant_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
             agent_id,
@@ -73,6 +74,14 @@ class ChangeRepository:
             slot_hash,
             self._tenant_id,
         )
+        last: datetime | None = await self._driver.fetchval(
+            "SELECT max(updated_at) FROM memories WHERE agent_id = $1 AND tenant_id = $2 AND slot_hash = $3",
+            agent_id,
+            self._tenant_id,
+            slot_hash,
+        )
+        now = datetime.now(UTC)
+        return now if last is None else max(now, last + TICK)
 
     async def neighbours(
         self, agent_id: UUID, slot_hash: bytes, begins: datetime, *, but: UUID | None = None
@@ -106,16 +115,6 @@ class ChangeRepository:
         )
         assert row is not None  # two scalars
         return row["before"], row["after"]
-
-    async def last_change(self, agent_id: UUID, slot_hash: bytes) -> datetime | None:
-        """When a value of a slot was last changed."""
-        moment: datetime | None = await self._driver.fetchval(
-            "SELECT max(updated_at) FROM memories WHERE agent_id = $1 AND tenant_id = $2 AND slot_hash = $3",
-            agent_id,
-            self._tenant_id,
-            slot_hash,
-        )
-        return moment
 
     async def end_of_line(self, agent_id: UUID, id: UUID) -> UUID:
         """What a memory's successors lead to: the last of them."""
@@ -153,6 +152,28 @@ class ChangeRepository:
             begins,
         )
         return [row["id"] for row in rows]
+
+    async def other_held(
+        self, agent_id: UUID, slot_hash: bytes, id: UUID, begins: datetime, ends: datetime | None
+    ) -> bool:
+        """Whether another value of a slot holds or held at some time in a window."""
+        found: bool = await self._driver.fetchval(
+            """
+            SELECT EXISTS (
+                SELECT FROM memories m
+                WHERE m.agent_id = $1 AND m.tenant_id = $2 AND m.slot_hash = $3 AND m.id <> $4
+                    AND m.status <> 'deleted'
+                    AND (tstzrange(m.valid_from, m.valid_until) && tstzrange($5, $6) OR m.earlier && tstzrange($5, $6))
+            )
+            """,
+            agent_id,
+            self._tenant_id,
+            slot_hash,
+            id,
+            begins,
+            ends,
+        )
+        return found
 
     async def place(self, agent_id: UUID, places: Sequence[Place], *, ended_by: str, now: datetime) -> None:
         """Put memories that are locked where they belong in time, and keep what they were."""

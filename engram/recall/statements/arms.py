@@ -70,8 +70,9 @@ def arms(
     query = p(vector, "vector")
     # In the text: a general plan for LIMIT $1 expects a tenth of the table, and would sort that instead of asking HNSW.
     limit = f"{pool:d}"
+    memories_known, known = visibility.memories_in_order(p)
     visible = (
-        f"FROM {visibility.memories(p)} m WHERE {mine('m')} AND {index.of_model('m')} AND {visibility.sql('m', p)}"
+        f"FROM {memories_known} m WHERE {known} AND {mine('m')} AND {index.of_model('m')} AND {visibility.sql('m', p)}"
     )
     divided = visibility.passages(p)
     size = p(memories, "float8")
