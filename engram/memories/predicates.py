@@ -77,8 +77,8 @@ class Visibility:
     @property
     def selective(self) -> bool:
         """Whether it depends on the values how much is left, so that no plan is good for all of them."""
-        ranges = (self.as_of, self.began_from, self.began_before, self.updated_since, self.key_prefix)
-        return any(bound is not None for bound in ranges)
+        times = (self.as_of, self.known_at, self.began_from, self.began_before, self.updated_since)
+        return any(wanted is not None for wanted in (*times, self.key_prefix, self.session_id))
 
     def memories(self, p: Parameters) -> str:
         """The relation ``memories``, as it was known."""
