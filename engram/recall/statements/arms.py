@@ -90,6 +90,10 @@ def arms(
         _CANDIDATES, mine, query, passages, terms=wanted if terms else "", visibility=visibility, p=p
     )
     names = _named(visible, mine, p(openings, "text[]"), p(MAX_ABOUT, "int")) if openings else _NOBODY
+    found = "SELECT * FROM counted WHERE df > 0"
+    if visibility.known_at is not None:
+        # A word may stand in nothing any more, and have stood in what was known then.
+        found = "SELECT term, weight, together, number, greatest(df, 1) AS df FROM counted"
     return f"""
         WITH counted AS MATERIALIZED (
             SELECT q.term, q.weight, q.together, q.number, CASE WHEN q.known > 0 THEN q.known ELSE (
@@ -102,7 +106,7 @@ def arms(
         grouped AS MATERIALIZED (
             SELECT *, (sum(df) OVER (PARTITION BY together))::float8 AS group_df,
                 sum(df) OVER (ORDER BY df, term) AS through, row_number() OVER (ORDER BY df, term) AS place
-            FROM counted WHERE df > 0
+            FROM ({found}) AS found
         ),
         asked AS MATERIALIZED (
             SELECT term, df, number, place, through,
