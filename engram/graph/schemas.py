@@ -29,6 +29,14 @@ class Direction(StrEnum):
     both = "both"
 
 
+Multiplier = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False), A_NUMBER]
+
+Multipliers = dict[RelationType, Multiplier]
+"""The share of a score that a hop over an edge of each type keeps."""
+
+HopPenalty = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False), A_NUMBER]
+
+
 class EdgeCreate(WireModel):
     """Reads "source RELATION target". Writing it again keeps the greater weight."""
 
@@ -50,6 +58,15 @@ class EdgeCreate(WireModel):
         return self
 
 
+MAX_EDGE_BATCH = 1000
+
+
+class EdgeBatch(WireModel):
+    """Edges of one agent. What says the same edge again counts as written after it."""
+
+    edges: list[EdgeCreate] = Field(min_length=1, max_length=MAX_EDGE_BATCH)
+
+
 class Edge(ResponseModel):
     """An edge, seen from the memory asked about. ``target_memory_id`` is the other end."""
 
@@ -64,8 +81,11 @@ class Edge(ResponseModel):
     label: str | None = None
     reason: str | None = None
     valid_from: Instant | None = None
-    valid_until: Instant | None = None
+    valid_until: Instant | None = Field(
+        default=None, description="When it ceases to hold: itself, or one of its ends that was superseded."
+    )
     recorded_at: Instant | None = None
+    invalidated_at: Instant | None = Field(default=None, description="Since when it is taken out of the graph.")
 
 
 class EdgePage(ResponseModel):
@@ -78,3 +98,16 @@ class EdgeDeleted(ResponseModel):
     target_id: Id
     relation_type: RelationType
     invalidated_at: Instant
+
+
+class EdgeWritten(Edge):
+    """``created``: the edge is new, or was deleted before; otherwise it stood."""
+
+    created: bool
+
+
+class EdgesCreated(ResponseModel):
+    """What became of each edge of a batch, in the order given: as it stands after all of them."""
+
+    results: list[EdgeWritten]
+    created: int

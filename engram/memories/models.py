@@ -184,13 +184,18 @@ class MemoryPassageRow(Base):
 
 
 class PendingProjectionRow(Base):
-    """Work owed to a memory that stands already. Written with the memory, removed when the work is done.
+    """Work owed to a version of a memory that stands already. Written with it, removed when the work is done.
+
+    ``job_id`` is the job that has taken it over: then it is due no more, and tried when the job is.
 
     No foreign key: it is claimed across agents, and stays a local table where the others are distributed.
     """
 
     __tablename__ = "pending_projections"
-    __table_args__ = (Index("pending_projections_due_idx", "next_attempt_at"),)
+    __table_args__ = (
+        Index("pending_projections_due_idx", "next_attempt_at"),
+        Index("pending_projections_job_idx", "agent_id", "job_id", postgresql_where=text("job_id IS NOT NULL")),
+    )
 
     agent_id: Mapped[UUID] = mapped_column(primary_key=True)
     memory_id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -200,3 +205,5 @@ class PendingProjectionRow(Base):
     error: Mapped[str | None] = mapped_column(Text)
     recorded_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
     next_attempt_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    version: Mapped[int] = mapped_column(Integer, server_default=text("1"))
+    job_id: Mapped[UUID | None]

@@ -17,10 +17,11 @@ ALTERNATIVES = 3
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What ``explain`` needs beside the hits: where each stands among all candidates, and its terms."""
+    """What ``explain`` needs beside the hits: where each stands among all candidates, its terms, the hop penalty."""
 
     ranking: Ranking
     terms: Callable[[UUID], list[str]]
+    hop_penalty: float
 
 
 class Answer:
@@ -82,6 +83,7 @@ class Answer:
             vector_rank=vector,
             lexical_rank=lexical,
             graph_rank=graph,
+            hop_penalty=self._explained.hop_penalty,
             anchor_score=path.anchor_score if path else None,
             terms=self._explained.terms(hit.id),
             alternatives=[

@@ -16,6 +16,7 @@ from starlette.middleware import Middleware
 import engram.agents.routes
 import engram.audit.routes
 import engram.graph.routes
+import engram.jobs.routes
 import engram.memories.changes.routes
 import engram.memories.routes
 import engram.recall.routes
@@ -49,6 +50,7 @@ _ROUTERS = (
     engram.memories.changes.routes.router,
     engram.graph.routes.router,
     engram.audit.routes.router,
+    engram.jobs.routes.router,
     health.router,
     metrics.router,
 )

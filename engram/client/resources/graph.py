@@ -1,12 +1,13 @@
 """Typed edges between memories."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from engram.client._arguments import AnyId, When, given
 from engram.client._methods import Resource, acall, apages, call, pages
 from engram.client._pages import Listing
 from engram.client._request import Operation, Request
-from engram.graph.schemas import Direction, Edge, EdgeDeleted, EdgePage, RelationType
+from engram.graph.schemas import Direction, Edge, EdgeCreate, EdgeDeleted, EdgePage, EdgesCreated, RelationType
 
 
 def get_edges(
@@ -15,7 +16,11 @@ def get_edges(
     direction: Direction | str | None = None,
     relation_type: RelationType | str | Sequence[RelationType | str] | None = None,
     min_weight: float | None = None,
+    label: str | None = None,
+    origin: str | Sequence[str] | None = None,
     as_of: When | None = None,
+    known_at: When | None = None,
+    include_invalidated: bool | None = None,
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Listing[Edge]:
@@ -26,7 +31,11 @@ def get_edges(
         direction: ``out``, ``in`` or ``both``; default: all.
         relation_type: One type, or several of which any will do; default: all.
         min_weight: Only edges of at least this weight, (0, 1].
+        label: Only edges with this label.
+        origin: One origin, or several of which any will do; default: all.
         as_of: Only edges that held at this moment.
+        known_at: As the server knew it at this moment.
+        include_invalidated: Also edges that were deleted, that have ended, or with an end that no longer holds.
         limit: Edges per page, 1 to 200. Iterating goes on to the next page by itself.
         cursor: ``next_cursor`` of an earlier page, to go on from there.
     """
@@ -38,7 +47,11 @@ def get_edges(
             direction=direction,
             relation_type=relation_type,
             min_weight=min_weight,
+            label=label,
+            origin=origin,
             as_of=as_of,
+            known_at=known_at,
+            include_invalidated=include_invalidated,
             limit=limit,
             cursor=cursor,
         ),
@@ -81,6 +94,15 @@ def create_edge(
     return Request("POST", "/v1/graph/edges", Edge, body=body)
 
 
+def create_edges(edges: Iterable[EdgeCreate | Mapping[str, Any]]) -> Operation[EdgesCreated]:
+    """Assert up to 1,000 edges of one agent, all of them or none. An error names edges by their place.
+
+    Args:
+        edges: What ``create_edge`` takes, as dicts or ``EdgeCreate``. One that is said twice counts as written twice.
+    """
+    return Request("POST", "/v1/graph/edges/batch", EdgesCreated, body={"edges": [*edges]})
+
+
 def delete_edge(source_id: AnyId, target_id: AnyId, relation_type: RelationType | str) -> Operation[EdgeDeleted]:
     """Take an edge out of the graph. Raises NotFoundError where there is none."""
     return Request(
@@ -94,10 +116,12 @@ def delete_edge(source_id: AnyId, target_id: AnyId, relation_type: RelationType 
 class Graph(Resource):
     get_edges = pages(get_edges)
     create_edge = call(create_edge)
+    create_edges = call(create_edges)
     delete_edge = call(delete_edge)
 
 
 class AsyncGraph(Resource):
     get_edges = apages(get_edges)
     create_edge = acall(create_edge)
+    create_edges = acall(create_edges)
     delete_edge = acall(delete_edge)
