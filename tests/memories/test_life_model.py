@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -72,7 +73,7 @@ class Lives(RuleBasedStateMachine):
     def begin(self, seed: int) -> None:
         self.agent = self.client.agents.create(f"agent {uuid4()}").id
         self.life = Life()
-        self.edges: dict[tuple[str, str], Span] = {}
+        self.edges: dict[tuple[str, str], list[Told]] = defaultdict(list)
         self.texts = 0
         self.chance = random.Random(seed)
 
@@ -199,7 +200,8 @@ class Lives(RuleBasedStateMachine):
             return
         self.client.memories.purge(id)
         self.life.purge(id)
-        self.edges = {ends: span for ends, span in self.edges.items() if id not in ends}
+        for ends in [ends for ends in self.edges if id in ends]:
+            del self.edges[ends]
         self.done["purge"] += 1
 
     @rule(chance=chances, start=st.sampled_from([None, PAST[2]]), end=st.sampled_from([None, PAST[4], LATEST]))
@@ -208,20 +210,22 @@ class Lives(RuleBasedStateMachine):
         if len(ids) < 2:
             return
         ends = ids[chance % len(ids)], ids[(chance // len(ids)) % len(ids)]
-        if ends[0] == ends[1] or ends in self.edges:
+        if ends[0] == ends[1] or (self.edges[ends] and self.edges[ends][-1].until is None):
             return
-        self.client.graph.create_edge(*ends, "causal", valid_from=start, valid_until=end)
-        self.edges[ends] = start or datetime.min.replace(tzinfo=UTC), end
+        made = self.client.graph.create_edge(*ends, "causal", valid_from=start, valid_until=end)
+        assert made.recorded_at is not None
+        self.edges[ends].append(Told((start or datetime.min.replace(tzinfo=UTC), end), made.recorded_at))
         self.done["edge"] += 1
 
     @rule(chance=chances)
     def delete_edge(self, chance: int) -> None:
         standing = set(self.life.ids("current", "superseded"))
-        edges = [ends for ends in sorted(self.edges) if standing.issuperset(ends)]
+        edges = [ends for ends, told in sorted(self.edges.items()) if told and told[-1].until is None]
+        edges = [ends for ends in edges if standing.issuperset(ends)]
         if edges:
             ends = edges[chance % len(edges)]
-            self.client.graph.delete_edge(*ends, "causal")
-            del self.edges[ends]
+            gone = self.client.graph.delete_edge(*ends, "causal")
+            self.edges[ends][-1] = replace(self.edges[ends][-1], until=gone.invalidated_at)
             self.done["no edge"] += 1
 
     # What is then so.
@@ -285,23 +289,38 @@ class Lives(RuleBasedStateMachine):
             assert said_by(self.client.memories.get(id, known_at=known_at)) == said(state)
 
     def edges_are_right(self, id: str) -> None:
-        if self.life.now(id).status == "deleted":
+        as_of, known_at = self.chance.choice([None, self.moment()]), self.chance.choice([None, self.moment()])
+        state = self.life.now(id) if known_at is None else self.life.at(id, known_at)
+        asked = {"relation_type": "causal", "as_of": as_of, "known_at": known_at}
+        if state is None or state.status == "deleted":
             with pytest.raises(NotFoundError):
-                list(self.client.graph.get_edges(id))
+                self.client.graph.get_edges(id, **asked)
             return
-        as_of = self.chance.choice([None, self.moment()])
+        found = list(self.client.graph.get_edges(id, **asked))
         now = datetime.now(UTC)
-        seen = self.life.seen(now=now, as_of=as_of)
+        seen = set(self.life.seen(now=now, as_of=as_of, known_at=known_at))
+        moment = as_of or known_at or now
         expected = {
             target if source == id else source
-            for (source, target), (start, end) in self.edges.items()
+            for (source, target), told in self.edges.items()
+            for edge in told
             if id in (source, target)
-            and {source, target} <= set(seen)
-            and (end is None or end > (as_of or now))
-            and (as_of is None or start <= as_of)
+            and {source, target} <= seen
+            and edge.since <= (known_at or now)
+            and (edge.until is None or (known_at is not None and known_at < edge.until))
+            and (edge.span[1] is None or edge.span[1] > moment)
+            and (as_of is None or edge.span[0] <= as_of)
         }
-        found = self.client.graph.get_edges(id, relation_type="causal", as_of=as_of)
-        assert {edge.target_memory_id for edge in found} == expected
+        assert {edge.target_memory_id for edge in found} == expected, (as_of, known_at)
+
+
+@dataclass(frozen=True)
+class Told:
+    """An edge between two memories: when it holds, and since when and until when it was known so."""
+
+    span: Span
+    since: datetime
+    until: datetime | None = None
 
 
 def said(state: State) -> tuple[Any, ...]:
