@@ -67,12 +67,12 @@ class Neighbourhood:
         if self.multipliers:
             arms += [self._stored(frontier, "source_id", "target_id"), self._stored(frontier, "target_id", "source_id")]
         if "temporal" in self.multipliers:
-            arms.append(self._session(frontier))
+            arms.append(self.session(frontier))
         return "\nUNION ALL\n".join(arms) if arms else _NOTHING
 
     def computed(self, frontier: str) -> str:
         """Only what is stored nowhere: neighbours in a session, and links through entities."""
-        arms = [self._session(frontier)] if "temporal" in self.multipliers else []
+        arms = [self.session(frontier)] if "temporal" in self.multipliers else []
         if "entity_link" in self.multipliers:
             arms.append(self._entities(frontier))
         return "\nUNION ALL\n".join(arms) if arms else _NOTHING
@@ -130,7 +130,10 @@ class Neighbourhood:
             ) AS edge
         """
 
-    def _session(self, frontier: str) -> str:
+    def session(self, frontier: str) -> str:
+        """Links to the turns before and after, where temporal links are walked."""
+        if "temporal" not in self.multipliers:
+            return _NOTHING
         p = self.p
         weight = p(self.tuning.temporal_weight, "float8")
         answer = f"CASE WHEN turn.asks THEN {p(self.tuning.answer_weight, 'float8')} ELSE {weight} END"

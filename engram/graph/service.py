@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from engram.agents.service import AgentService
 from engram.graph.decay import Decay
+from engram.graph.exploration import Exploration
 from engram.graph.listing import MAX_EDGES, EdgeFilter
 from engram.graph.neighbours import Neighbourhood
 from engram.graph.repository import AskedAgent, EdgeRepository
@@ -36,6 +37,7 @@ class GraphService(EdgeWriting):
     def __init__(self, database: TenantDatabase, agents: AgentService, tuning: GraphTuning, decay: Decay) -> None:
         super().__init__(database, agents, decay)
         self._tuning = tuning
+        self.explore = Exploration(database, tuning, decay)
 
     async def get_edges(
         self,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from engram.graph.schemas import RelationType
+from engram.graph.schemas import PathStep, RelationType
 from engram.recall.ranking import Ranked, Ranking, path_behind
-from engram.recall.schemas import Alternative, Explanation, PathStep, RecallHit
+from engram.recall.schemas import Alternative, Explanation, RecallHit
 from engram.recall.walk import Path, Walk
 
 ALTERNATIVES = 3

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from engram.graph.schemas import Direction, HopPenalty, RelationType
+from engram.graph.schemas import HopPenalty, PathStep, RelationType
 from engram.memories.criteria import PastCriteria
 from engram.memories.schemas import Memory
 from engram.wire import (
@@ -43,18 +43,6 @@ class RecallRequest(PastCriteria):
     )
     explain: Truth = False
     embedding: Embedding | None = Field(default=None, description="The query's embedding, if computed already.")
-
-
-class PathStep(ResponseModel):
-    """One memory on the chain behind a graph score. The first step is the anchor, reached by no edge; where
-    the query names an entity that it is about, at 0 hops, the step says so."""
-
-    memory_id: Id
-    relation_type: RelationType | None = None
-    direction: Direction | None = None
-    weight: float | None = None
-    multiplier: float | None = None
-    entity: str | None = None
 
 
 class Alternative(ResponseModel):
