@@ -130,7 +130,7 @@ class Life:
         state = self.now(id)
         begins = max(state.valid_from, at)
         before, after = self._successor(id, begins) if state.key is None else self.around(state.key, begins, but=id)
-        if state.superseded_by is None and before is None and after is None:
+        if state.superseded_by is None and before is None and after is None and not self.held_beside(id, state.window):
             self.change(id, at, status="current")  # it was only deleted
             return
         if before is not None:
@@ -159,25 +159,19 @@ class Life:
                 states[-1] = replace(latest, state=replace(latest.state, superseded_by=gone.superseded_by))
 
     def around(self, key: str | None, begins: datetime, but: str | None = None) -> tuple[str | None, str | None]:
-        """The value of a key that holds or was the last to hold when another begins, and the one that follows.
-
-        Where what came after the last one is gone, nothing was there.
-        """
-        values = [
-            (id, self.now(id)) for id in self.ids("current", "superseded") if self.now(id).key == key and id != but
-        ]
+        """The last value of a key to begin by then, of those that are current or hold, and the first to begin later."""
+        of_key = {id: self.now(id) for id in self.ids("current", "superseded") if self.now(id).key == key and id != but}
         begun = [
-            (state.valid_from, not _is_empty(state.window), id) for id, state in values if state.valid_from <= begins
+            (state.valid_from, id)
+            for id, state in of_key.items()
+            if state.valid_from <= begins and (state.status == "current" or state.has_not_ended(begins))
         ]
-        later = [(state.valid_from, id) for id, state in values if state.valid_from > begins]
-        before = max(begun)[2] if begun else None
-        if (
-            before is not None
-            and self.now(before).status == "superseded"
-            and not self.now(before).has_not_ended(begins)
-        ):
-            before = None
-        return before, min(later)[1] if later else None
+        later = [(state.valid_from, id) for id, state in of_key.items() if state.valid_from > begins]
+        return max(begun)[1] if begun else None, min(later)[1] if later else None
+
+    def held_beside(self, id: str, window: Span) -> bool:
+        """Whether other values of a key held in a window."""
+        return not _is_empty(window) and _without([window], self._held_by_others(id)) != [window]
 
     def holders(self, key: str, moment: datetime) -> list[str]:
         """The values of a key that hold at a moment."""

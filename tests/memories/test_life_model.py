@@ -154,7 +154,9 @@ class Lives(RuleBasedStateMachine):
             "valid_until": {"valid_until": None if chance % 2 else LATEST},
             "nothing": {"content": old.content},
         }[what]
-        if "valid_until" in fields and fields["valid_until"] != old.valid_until and old.superseded_by is not None:
+        end = fields.get("valid_until", old.valid_until)
+        settled = old.superseded_by is not None or self.life.held_beside(id, (old.valid_from, end))
+        if end != old.valid_until and settled:
             with pytest.raises(UnprocessableEntityError):
                 self.client.memories.update(id, **fields)
             return

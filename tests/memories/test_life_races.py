@@ -136,7 +136,7 @@ async def test_whatever_happens_at_once_time_has_no_overlaps(engram: AsyncEngram
         found = await lines(engram, id)
         assert is_without_gaps(found[id]), id
     assert len([memory for memory in memories.values() if memory.key and memory.status == "current"]) <= 1
-    moments = {memory.valid_from for memory in memories.values() if memory.key}
-    for moment in sorted(moments):
+    for moment in sorted({memory.valid_from for memory in memories.values() if memory.key}):
         hits = await engram.memories.recall(agent.id, "Who owns it?", as_of=moment, top_k=200)
-        assert len([hit for hit in hits if hit.key]) <= 1, moment
+        held = [(await lines(engram, hit.id))[hit.id] for hit in hits if hit.key]
+        assert len(held) <= 1, (moment, held)

@@ -120,6 +120,8 @@ class RestorationService:
             raise _Otherwise(None)
         now = after(now, memory, between.before, between.after)
         undone = memory.superseded_by is None and between.before is None and between.after is None
+        if undone and slot is not None:
+            undone = not await changes.held_beside(agent_id, memory)
         begins = memory.valid_from if undone else max(memory.valid_from, now)
         if begins.date() != read.begins.date():
             raise _Otherwise(begins)
