@@ -88,18 +88,16 @@ class ChangeRepository:
     ) -> tuple[UUID | None, UUID | None]:
         """The value of a slot that begins last up to a moment, and the first that begins later.
 
-        The first is left out where it is superseded and has ended by then: what came in its place is gone.
+        Those that were superseded and have ended by then are not the first: what came in their place is gone.
         """
         row = await self._driver.fetchrow(
             """
             SELECT (
-                SELECT last.id FROM (
-                    SELECT m.id, m.status, m.valid_until FROM memories m
-                    WHERE m.agent_id = $1 AND m.tenant_id = $2 AND m.slot_hash = $3 AND m.status <> 'deleted'
-                        AND m.valid_from <= $4 AND m.id IS DISTINCT FROM $5
-                    ORDER BY m.valid_from DESC, m.valid_until IS NOT DISTINCT FROM m.valid_from, m.id DESC LIMIT 1
-                ) AS last
-                WHERE last.status = 'current' OR last.valid_until > $4
+                SELECT m.id FROM memories m
+                WHERE m.agent_id = $1 AND m.tenant_id = $2 AND m.slot_hash = $3 AND m.valid_from <= $4
+                    AND (m.status = 'current' OR (m.status = 'superseded' AND m.valid_until > $4))
+                    AND m.id IS DISTINCT FROM $5
+                ORDER BY m.valid_from DESC, m.id DESC LIMIT 1
             ) AS before, (
                 SELECT m.id FROM memories m
                 WHERE m.agent_id = $1 AND m.tenant_id = $2 AND m.slot_hash = $3 AND m.status <> 'deleted'
@@ -115,6 +113,27 @@ class ChangeRepository:
         )
         assert row is not None  # two scalars
         return row["before"], row["after"]
+
+    async def held_beside(self, agent_id: UUID, memory: Standing) -> bool:
+        """Whether other values of a memory's slot held while it would have."""
+        return bool(
+            await self._driver.fetchval(
+                """
+                SELECT EXISTS (
+                    SELECT FROM memories
+                    WHERE agent_id = $1 AND tenant_id = $2 AND slot_hash = $3 AND id <> $4 AND status <> 'deleted'
+                        AND (tstzrange(valid_from, valid_until) && tstzrange($5, $6)
+                            OR earlier && tstzrange($5, $6))
+                )
+                """,
+                agent_id,
+                self._tenant_id,
+                memory.slot_hash,
+                memory.id,
+                memory.valid_from,
+                memory.valid_until,
+            )
+        )
 
     async def end_of_line(self, agent_id: UUID, id: UUID) -> UUID:
         """What a memory's successors lead to: the last of them."""
@@ -152,28 +171,6 @@ class ChangeRepository:
             begins,
         )
         return [row["id"] for row in rows]
-
-    async def other_held(
-        self, agent_id: UUID, slot_hash: bytes, id: UUID, begins: datetime, ends: datetime | None
-    ) -> bool:
-        """Whether another value of a slot holds or held at some time in a window."""
-        found: bool = await self._driver.fetchval(
-            """
-            SELECT EXISTS (
-                SELECT FROM memories m
-                WHERE m.agent_id = $1 AND m.tenant_id = $2 AND m.slot_hash = $3 AND m.id <> $4
-                    AND m.status <> 'deleted'
-                    AND (tstzrange(m.valid_from, m.valid_until) && tstzrange($5, $6) OR m.earlier && tstzrange($5, $6))
-            )
-            """,
-            agent_id,
-            self._tenant_id,
-            slot_hash,
-            id,
-            begins,
-            ends,
-        )
-        return found
 
     async def place(self, agent_id: UUID, places: Sequence[Place], *, ended_by: str, now: datetime) -> None:
         """Put memories that are locked where they belong in time, and keep what they were."""

@@ -121,7 +121,7 @@ class RestorationService:
             raise _Otherwise(None)
         undone = memory.superseded_by is None and between.before is None and between.after is None
         if undone and slot is not None:
-            undone = not await changes.other_held(agent_id, slot, id, memory.valid_from, memory.valid_until)
+            undone = not await changes.held_beside(agent_id, memory)
         begins = memory.valid_from if undone else max(memory.valid_from, now)
         now = between.changed_at(now, memory)
         if begins.date() != read.begins.date():
