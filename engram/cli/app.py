@@ -11,6 +11,7 @@ from typer.main import get_command
 
 from engram import __version__
 from engram.cli.audit import audit
+from engram.cli.between import paths
 from engram.cli.demo.command import demo
 from engram.cli.doctor.command import doctor
 from engram.cli.edges import edges
@@ -20,6 +21,7 @@ from engram.cli.importing.command import import_file
 from engram.cli.keys import app as keys_app
 from engram.cli.logs import debugging
 from engram.cli.migrate import migrate
+from engram.cli.neighborhood import neighborhood
 from engram.cli.output import abandon, tolerate_any_text, write_error
 from engram.cli.recall import recall
 from engram.cli.remember import remember
@@ -38,7 +40,8 @@ app = typer.Typer(
 
 _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
     "Server": {"serve": serve, "migrate": migrate, "doctor": doctor, "demo": demo},
-    "Memories": {"remember": remember, "recall": recall, "edges": edges, "import": import_file},
+    "Memories": {"remember": remember, "recall": recall, "import": import_file},
+    "Graph": {"edges": edges, "neighborhood": neighborhood, "paths": paths},
     "Quality": {"eval": evaluate},
     "Access": {"audit": audit},
 }
