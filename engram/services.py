@@ -27,6 +27,9 @@ from engram.graph.service import GraphService
 from engram.graph.supersession import SupersessionEdges
 from engram.graph.thematic_links import ThematicLinks
 from engram.idempotency.service import IdempotencyService
+from engram.jobs.assembly import open_worker
+from engram.jobs.service import JobService
+from engram.jobs.worker import Worker
 from engram.memories.changes.reindexing import Reindexing
 from engram.memories.changes.service import MemoryChanges
 from engram.memories.changes.writing import Writing
@@ -57,6 +60,8 @@ class Services:
     graph: GraphService
     recall: RecallService
     audit: AuditService
+    jobs: JobService
+    worker: Worker
 
 
 @asynccontextmanager
@@ -130,6 +135,14 @@ async def assemble(
     memories = MemoryService(
         tenants, embedder, agents, entities, projector, writer, tuning=tuning.memory, propose_names=proposes
     )
+    changes = MemoryChanges.assemble(
+        Writing(tenants, embedder, agents, memories, projector, writer, tuning.memory, proposes),
+        database,
+        Reindexing(index, entities),
+        SupersessionEdges(),
+        ThematicLinks(),
+        recovery=timedelta(days=settings.recovery_days),
+    )
     return Services(
         settings=settings,
         database=database,
@@ -139,15 +152,10 @@ async def assemble(
         projector=projector,
         agents=agents,
         memories=memories,
-        changes=MemoryChanges.assemble(
-            Writing(tenants, embedder, agents, memories, projector, writer, tuning.memory, proposes),
-            database,
-            Reindexing(index, entities),
-            SupersessionEdges(),
-            ThematicLinks(),
-            recovery=timedelta(days=settings.recovery_days),
-        ),
+        changes=changes,
         graph=GraphService(tenants, agents, tuning.graph, decay),
         recall=RecallService(tenants, embedder, index, tuning, decay),
         audit=AuditService(tenants),
+        jobs=JobService(database, tenants, agents),
+        worker=open_worker(settings, database, tenants, agents, projector, purge_expired=changes.purges.purge_expired),
     )

@@ -106,6 +106,16 @@ class Settings(BaseSettings):
     )
     hop_penalty: float = Field(default=HOP_PENALTY, ge=0, lt=1, description="What each hop costs.")
 
+    # Jobs
+    worker: bool = Field(default=True, description="Whether `engram serve` does jobs too.")
+    job_attempts: int = Field(default=8, ge=1, le=100, description="Attempts before a job is given up.")
+    job_retry_seconds: float = Field(
+        default=30.0, gt=0, le=3600, description="Pause after a job's first attempt; it doubles each time."
+    )
+    job_lease_seconds: float = Field(
+        default=30.0, ge=1, le=3600, description="After how long a job is taken over from a worker that died."
+    )
+
     # Logs
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["console", "json"] = "console"

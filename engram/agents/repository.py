@@ -36,14 +36,6 @@ _ATTRIBUTES = {"metadata": AgentRow.extra.key}
 
 
 @dataclass(frozen=True, slots=True)
-class AgentCounts:
-    memories: int
-    edges: int
-    entities: int
-    pending_links: int
-
-
-@dataclass(frozen=True, slots=True)
 class AgentSizes:
     """Memories in the lexical index and the terms they have in all; what BM25 and the choice of a search need."""
 
@@ -131,25 +123,6 @@ class AgentRepository:
         if name is not None:
             await erase_agent(self._connection, id)
         return name
-
-    async def counts(self, id: UUID) -> AgentCounts:
-        row = await driver(self._connection).fetchrow(
-            """
-            SELECT
-                (SELECT count(*) FROM memories WHERE agent_id = $1 AND status = 'current') AS memories,
-                (
-                    SELECT count(*) FROM edges e
-                    JOIN memories s ON s.agent_id = $1 AND s.id = e.source_id AND s.status <> 'deleted'
-                    JOIN memories t ON t.agent_id = $1 AND t.id = e.target_id AND t.status <> 'deleted'
-                    WHERE e.agent_id = $1 AND e.invalidated_at IS NULL
-                ) AS edges,
-                (SELECT count(*) FROM entities WHERE agent_id = $1) AS entities,
-                (SELECT count(DISTINCT memory_id) FROM pending_projections WHERE agent_id = $1) AS pending_links
-            """,
-            id,
-        )
-        assert row is not None  # aggregates give one row always
-        return AgentCounts(**dict(row))
 
     async def sizes(self, id: UUID) -> AgentSizes:
         row = await driver(self._connection).fetchrow(

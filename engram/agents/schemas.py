@@ -51,9 +51,23 @@ class AgentPage(ResponseModel):
     next_cursor: str | None = Field(description="Pass as `cursor` for the next page; null on the last.")
 
 
+class ProjectionStats(ResponseModel):
+    """Memories to which links of one kind are owed."""
+
+    pending: int = Field(description="Not tried yet.")
+    failed: int = Field(description="Tried in vain; a job tries again.")
+    dead: int = Field(description="Given up after the last attempt, until the job is retried.")
+
+
 class AgentStats(ResponseModel):
     agent_id: Id
     memories: int = Field(description="Memories that are current.")
+    memories_by_status: dict[str, int] = Field(default_factory=dict, description="All memories.")
     edges: int = Field(description="Stored edges; temporal and entity links are computed and not counted.")
+    edges_by_type: dict[str, int] = Field(default_factory=dict, description="The same by relation type.")
     entities: int
+    postings: int = Field(default=0, description="Entries in the index of words.")
     pending_links: int = Field(description="Memories whose links could not be made yet; they are retried.")
+    projections: dict[str, ProjectionStats] = Field(
+        default_factory=dict, description="The same by what is to be made, without what is owed to none."
+    )

@@ -10,8 +10,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils.compat import uuid7
 
+from engram.agents.counts import AgentCounts
 from engram.agents.repository import AgentRepository, AgentSizes
-from engram.agents.schemas import Agent, AgentCreate, AgentPage, AgentStats, AgentUpdate
+from engram.agents.schemas import Agent, AgentCreate, AgentPage, AgentStats, AgentUpdate, ProjectionStats
 from engram.audit.schemas import Action
 from engram.audit.service import Audit
 from engram.paging import decode_cursor, encode_cursor
@@ -110,13 +111,20 @@ class AgentService:
             agents = AgentRepository(connection, scope)
             if await agents.by_id(UUID(id)) is None:
                 raise agent_not_found(id)
-            counts = await agents.counts(UUID(id))
+            counts = AgentCounts(connection, scope, UUID(id))
+            memories, edges = await counts.memories(), await counts.edges()
+            pending, projections = await counts.owed()
+            entities, postings = await counts.entities(), await counts.postings()
         return AgentStats(
             agent_id=id,
-            memories=counts.memories,
-            edges=counts.edges,
-            entities=counts.entities,
-            pending_links=counts.pending_links,
+            memories=memories.get("current", 0),
+            memories_by_status=memories,
+            edges=sum(edges.values()),
+            edges_by_type=edges,
+            entities=entities,
+            postings=postings,
+            pending_links=pending,
+            projections={name: ProjectionStats(**found) for name, found in projections.items()},
         )
 
     async def _note(

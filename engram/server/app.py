@@ -17,6 +17,7 @@ import engram.agents.routes
 import engram.audit.routes
 import engram.graph.exploration_routes
 import engram.graph.routes
+import engram.jobs.routes
 import engram.memories.changes.routes
 import engram.memories.routes
 import engram.recall.routes
@@ -51,6 +52,7 @@ _ROUTERS = (
     engram.graph.routes.router,
     engram.graph.exploration_routes.router,
     engram.audit.routes.router,
+    engram.jobs.routes.router,
     health.router,
     metrics.router,
 )

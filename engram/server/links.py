@@ -32,7 +32,17 @@ _OF_AGENT = {
     "set_memory": _body(agent_id=_ID),
     "create_memories": _body(agent_id=_ID),
     "list_memories": _query_or_path(agent_id=_ID),
+    "delete_memories": _body(agent_id=_ID),
     "recall": _body(agent_id=_ID),
+    "rebuild_links": _query_or_path(agent_id=_ID),
+    "list_jobs": _query_or_path(agent_id=_ID),
+}
+_OF_JOB = {
+    "get_job": _query_or_path(job_id=_ID),
+    "retry_job": _query_or_path(job_id=_ID),
+    "list_jobs": _query_or_path(agent_id=_AGENT),
+    "retry_jobs": _body(agent_id=_AGENT),
+    "agent_stats": _query_or_path(agent_id=_AGENT),
 }
 _OF_MEMORY = {
     "get_memory": _query_or_path(memory_id=_ID),
@@ -91,6 +101,14 @@ _LINKS: dict[str, dict[str, Link]] = {
         ),
     },
     "create_edges": {"get_edges": _query_or_path(memory_id="$response.body#/results/0/source_memory_id")},
+    "rebuild_links": _OF_JOB,
+    "get_job": _OF_JOB,
+    "retry_job": {"get_job": _query_or_path(job_id=_ID)},
+    "list_jobs": {
+        "get_job": _query_or_path(job_id=_FIRST),
+        "retry_job": _query_or_path(job_id=_FIRST),
+        "list_jobs": _query_or_path(cursor=_NEXT),
+    },
     "get_neighborhood": {"get_memory": _query_or_path(memory_id="$response.body#/nodes/1/id")},
     "find_paths": {"get_memory": _query_or_path(memory_id="$response.body#/paths/0/steps/1/memory_id")},
     "get_edges": {

@@ -68,7 +68,7 @@ def _path(world: World, place: Place, text: str) -> str:
         return re.sub(r"{\w+}", lambda _: _quoted(text), place.path)
     if place.method == "DELETE" and place.inside == "header":
         return _path_to_what_may_go(world, place)
-    return place.path.replace("{agent_id}", world.agent_id)
+    return place.path.replace("{agent_id}", world.agent_id).replace("{job_id}", world.job_id)
 
 
 def _path_to_what_may_go(world: World, place: Place) -> str:

@@ -33,10 +33,12 @@ ROLES = {
     "find_paths": "viewer",
     "get_agent": "viewer",
     "get_edges": "viewer",
+    "get_job": "viewer",
     "get_memory": "viewer",
     "get_neighborhood": "viewer",
     "list_agents": "viewer",
     "list_audit": "admin",
+    "list_jobs": "viewer",
     "list_memories": "viewer",
     "memory_history": "viewer",
     "purge_memory": "admin",
@@ -46,7 +48,10 @@ ROLES = {
     "update_memory": "writer",
     "live": None,
     "ready": None,
+    "rebuild_links": "writer",
     "recall": "viewer",
+    "retry_job": "writer",
+    "retry_jobs": "writer",
     "update_agent": "writer",
 }
 """The least role of each operation; None where anybody may, also without a key."""

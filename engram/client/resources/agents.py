@@ -8,6 +8,7 @@ from engram.client._arguments import AnyId, given, to_path
 from engram.client._methods import Resource, acall, apages, call, pages
 from engram.client._pages import Listing
 from engram.client._request import Command, Operation, Request
+from engram.jobs.schemas import Job
 
 
 def create_agent(
@@ -80,6 +81,14 @@ def agent_stats(agent_id: AnyId) -> Operation[AgentStats]:
     return Request("GET", to_path("/v1/agents/{agent_id}/stats", agent_id=agent_id), AgentStats)
 
 
+def rebuild_links(agent_id: AnyId) -> Operation[Job]:
+    """Have the thematic links and recognised mentions of an agent made anew; the job that does it.
+
+    Where one is at it already, it is that one.
+    """
+    return Request("POST", to_path("/v1/agents/{agent_id}/rebuild-links", agent_id=agent_id), Job)
+
+
 class Agents(Resource):
     create = call(create_agent)
     get = call(get_agent)
@@ -87,6 +96,7 @@ class Agents(Resource):
     update = call(update_agent)
     delete = call(delete_agent)
     stats = call(agent_stats)
+    rebuild_links = call(rebuild_links)
 
 
 class AsyncAgents(Resource):
@@ -96,3 +106,4 @@ class AsyncAgents(Resource):
     update = acall(update_agent)
     delete = acall(delete_agent)
     stats = acall(agent_stats)
+    rebuild_links = acall(rebuild_links)
