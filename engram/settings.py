@@ -93,6 +93,11 @@ class Settings(BaseSettings):
         "rules: runs of capitalised words are names too.",
     )
 
+    # Memories
+    recovery_days: int = Field(
+        default=14, ge=1, le=3650, description="How long what was deleted can be restored; then it is erased."
+    )
+
     # Jobs
     worker: bool = Field(default=True, description="Whether `engram serve` does jobs too.")
     job_attempts: int = Field(default=8, ge=1, le=100, description="Attempts before a job is given up.")

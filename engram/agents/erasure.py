@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from engram.db.database import driver
 
 HELD_BY_AGENT = (
+    "edge_versions",
     "edges",
     "mentions",
     "entity_aliases",
@@ -18,7 +19,9 @@ HELD_BY_AGENT = (
     "memory_terms",
     "memory_lexemes",
     "memory_passages",
+    "memory_versions",
     "memories",
+    "memory_slots",
     "agent_counters",
     "idempotency_keys",
 )

@@ -11,10 +11,10 @@ an index in that order. What a filter hides does not count toward that, but towa
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
 from uuid import UUID
 
 from engram.db.parameters import Parameters
+from engram.graph.known import edges
 from engram.graph.tuning import GraphTuning
 from engram.memories.predicates import Visibility
 
@@ -74,12 +74,12 @@ class Neighbourhood:
         return self.p(self.multipliers[relation], "float8")
 
     def _valid(self, alias: str) -> str:
-        at: datetime = self.visibility.as_of or self.visibility.now
-        moment = self.p(at, "timestamptz")
+        moment = self.p(self.visibility.moment, "timestamptz")
         ends = f"({alias}.valid_until IS NULL OR {alias}.valid_until > {moment})"
         if self.visibility.as_of is None:
             return ends
-        return f"({alias}.valid_from IS NULL OR {alias}.valid_from <= {moment}) AND {ends}"
+        begun = f"({alias}.valid_from IS NULL OR {alias}.valid_from <= {moment})"
+        return f"(({begun} AND {ends}) OR {alias}.earlier @> {moment})"
 
     def seen(self, id: str) -> str:
         """Lets a row pass where the memory ``id`` may be seen.
@@ -90,7 +90,7 @@ class Neighbourhood:
         p = self.p
         return f"""
             CROSS JOIN LATERAL (
-                SELECT FROM memories m
+                SELECT FROM {self.visibility.memories(p)} m
                 WHERE {self.mine("m")} AND m.id = {id} AND {self.visibility.sql("m", p)}
                 LIMIT 1
             ) AS seen
@@ -111,7 +111,7 @@ class Neighbourhood:
                 SELECT e.{far} AS far, e.relation_type, e.weight, e.origin, e.label, e.reason, e.valid_from,
                     e.valid_until, e.recorded_at
                 FROM (
-                    SELECT * FROM edges e
+                    SELECT * FROM {edges(self.visibility.known_at, p)} e
                     WHERE {self.mine("e")} AND e.{near} = f.id AND e.invalidated_at IS NULL
                         AND e.relation_type = ANY ({names}) AND {self._valid("e")}
                     ORDER BY e.weight DESC, e.{far}
@@ -132,7 +132,7 @@ class Neighbourhood:
                 'temporal' AS origin, {_NO_DETAILS}
             FROM {frontier} f
             CROSS JOIN LATERAL (
-                SELECT o.session_id, o.valid_from, o.asks FROM memories o
+                SELECT o.session_id, o.valid_from, o.asks FROM {self.visibility.memories(p)} o
                 WHERE {self.mine("o")} AND o.id = f.id AND o.session_id IS NOT NULL
                 LIMIT 1
             ) AS turn
@@ -147,7 +147,7 @@ class Neighbourhood:
         p = self.p
         return f"""
             SELECT n.id, '{direction}' AS direction, {weight} AS weight, ({self.visibility.sql("n", p)}) AS seen
-            FROM memories n
+            FROM {self.visibility.memories(p)} n
             WHERE {self.mine("n")} AND n.session_id = turn.session_id
                 AND n.status <> 'deleted' AND (n.valid_from, n.id) {compare} (turn.valid_from, f.id)
                 AND {self.visibility.holding("n", p)}

@@ -21,7 +21,7 @@ from sqlalchemy import (
     func,
     text,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSTZMULTIRANGE
 from sqlalchemy.orm import Mapped, mapped_column
 
 from engram.db.base import Base
@@ -29,7 +29,7 @@ from engram.db.vectors import Vector
 
 WIRE_COLUMNS = (
     "id, agent_id, content, key, user_id, session_id, tags, metadata, source, confidence, valid_from, valid_until,"
-    " recorded_at, updated_at, superseded_by, status"
+    " recorded_at, updated_at, superseded_by, status, version"
 )
 """What a memory shows of its row."""
 
@@ -42,13 +42,18 @@ class MemoryRow(Base):
     __table_args__ = (
         ForeignKeyConstraint(["tenant_id", "agent_id"], ["agents.tenant_id", "agents.id"], ondelete="CASCADE"),
         CheckConstraint("status in ('current', 'superseded', 'deleted')", name="status"),
-        CheckConstraint("valid_until is null or valid_until > valid_from", name="window"),
+        # What began no later than what supersedes it has held for no time at all.
+        CheckConstraint(
+            "valid_until is null or valid_until > valid_from"
+            " or (superseded_by is not null and valid_until = valid_from)",
+            name="window",
+        ),
         Index(
             "memories_dedup_idx",
             "agent_id",
             "dedup_hash",
             unique=True,
-            postgresql_where=text("dedup_hash is not null"),
+            postgresql_where=text("dedup_hash is not null and status = 'current'"),
         ),
         # Look-up by id alone (`get_edges(memory_id=...)`), and every page of a list.
         Index("memories_id_idx", "id"),
@@ -60,8 +65,29 @@ class MemoryRow(Base):
             "valid_from",
             "id",
             postgresql_where=text("session_id is not null and status <> 'deleted'"),
-            postgresql_include=["status", "valid_until", "tenant_id"],
+            postgresql_include=["status", "valid_until", "tenant_id", "earlier"],
         ),
+        # What a key names now, and its order through time.
+        Index(
+            "memories_slot_idx",
+            "agent_id",
+            "slot_hash",
+            unique=True,
+            postgresql_where=text("slot_hash is not null and status = 'current'"),
+        ),
+        Index(
+            "memories_slot_order_idx",
+            "agent_id",
+            "slot_hash",
+            "valid_from",
+            postgresql_where=text("slot_hash is not null"),
+        ),
+        Index("memories_key_idx", "agent_id", "key", "id", postgresql_where=text("key is not null")),
+        Index(
+            "memories_successor_idx", "superseded_by", "agent_id", postgresql_where=text("superseded_by is not null")
+        ),
+        # What may not be restored any more, over all agents.
+        Index("memories_deleted_idx", "deleted_at", postgresql_where=text("status = 'deleted'")),
     )
 
     agent_id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -76,7 +102,15 @@ class MemoryRow(Base):
     updated_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     deleted_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
     superseded_by: Mapped[UUID | None]
+    # Counts what was changed, from 1; the state that it numbers has stood since ``updated_at``.
+    version: Mapped[int] = mapped_column(Integer, server_default=text("1"))
+    # The end that its writer gave. A supersession cuts it short, and a restoration brings it back.
+    stated_until: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+    # Periods before the last in which it held too: it was superseded, and restored.
+    earlier: Mapped[Any | None] = mapped_column(TSTZMULTIRANGE)
     key: Mapped[str | None] = mapped_column(Text)
+    # The key in its partition of user and session.
+    slot_hash: Mapped[bytes | None] = mapped_column(LargeBinary)
     source: Mapped[str | None] = mapped_column(Text)
     confidence: Mapped[float] = mapped_column(Double)
     tags: Mapped[list[str]] = mapped_column(ARRAY(Text))
@@ -84,7 +118,7 @@ class MemoryRow(Base):
     extra: Mapped[dict[str, Any]] = mapped_column("metadata", JSONB)
     # What the writer declared. Mentions are projected from it, and can be projected again.
     declared_entities: Mapped[list[dict[str, str]]] = mapped_column(JSONB, server_default=text("'[]'::jsonb"))
-    # Null unless current: only what stands can be a twin.
+    # Only of what is current, and has not ended, is there one: that alone can be a twin. A key's value has none.
     dedup_hash: Mapped[bytes | None] = mapped_column(LargeBinary)
     chunks: Mapped[int] = mapped_column(Integer, server_default=text("1"))
     embedding_model_id: Mapped[int] = mapped_column(SmallInteger, ForeignKey("embedding_models.id"))

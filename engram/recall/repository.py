@@ -207,47 +207,47 @@ class RecallRepository:
             row["truncated"],
         )
 
-    async def embeddings(self, agent_id: UUID, ids: Sequence[UUID]) -> list[Vectors]:
+    async def embeddings(self, question: Question, ids: Sequence[UUID]) -> list[Vectors]:
         """The vectors of these memories, in the order given."""
+        around = self._around(question)
+        p = around.p
         rows = await self._driver.fetch(
-            """
-            SELECT id, embedding FROM memories WHERE agent_id = $1 AND tenant_id = $3 AND id = ANY ($2::uuid[])
+            f"""
+            SELECT m.id, m.embedding FROM {question.visibility.memories(p)} m
+            WHERE {around.mine("m")} AND m.id = ANY ({p(list(ids), "uuid[]")})
             """,
-            agent_id,
-            list(ids),
-            self._tenant_id,
+            *p.values,
         )
         found = {row["id"]: row["embedding"] for row in rows}
         return [found[id] for id in ids]
 
     async def show(
-        self, agent_id: UUID, ids: Sequence[UUID], entity_ids: Sequence[UUID]
+        self, question: Question, ids: Sequence[UUID], entity_ids: Sequence[UUID]
     ) -> tuple[dict[UUID, dict[str, Any]], dict[str, str]]:
         """The memories to be shown by id, and the names of the entities on their paths by id as text.
 
         The memories are those of ``ids``, best first, up to where they are too large to be shown together.
         """
+        around = self._around(question)
+        p = around.p
         rows = await self._driver.fetch(
             f"""
             SELECT {WIRE_COLUMNS}, (
                 SELECT jsonb_object_agg(e.id, e.display_name) FROM entities e
-                WHERE e.agent_id = $1 AND e.tenant_id = $4 AND e.id = ANY ($3::uuid[])
+                WHERE {around.mine("e")} AND e.id = ANY ({p(list(entity_ids), "uuid[]")})
             ) AS entity_names
             FROM (
                 SELECT {WIRE_COLUMNS}, place, sum({WIRE_BYTES}) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) AS bytes
-                FROM unnest($2::uuid[]) WITH ORDINALITY AS wanted (wanted_id, place)
+                FROM unnest({p(list(ids), "uuid[]")}) WITH ORDINALITY AS wanted (wanted_id, place)
                 -- The limit has each looked up by itself: a join may read all that an agent holds.
                 CROSS JOIN LATERAL (
-                    SELECT {WIRE_COLUMNS} FROM memories
-                    WHERE agent_id = $1 AND tenant_id = $4 AND id = wanted_id LIMIT 1
+                    SELECT {WIRE_COLUMNS} FROM {question.visibility.memories(p)} m
+                    WHERE {around.mine("m")} AND m.id = wanted_id LIMIT 1
                 ) AS found
             ) AS sized
             WHERE bytes <= {MAX_PORTION_BYTES} OR place = 1
             """,
-            agent_id,
-            list(ids),
-            list(entity_ids),
-            self._tenant_id,
+            *p.values,
         )
         names = (rows[0]["entity_names"] or {}) if rows else {}
         return {row["id"]: dict(row) for row in rows}, names

@@ -3,47 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field
 
 from engram.graph.schemas import Direction, RelationType
-from engram.memories.filters import MetadataFilter
+from engram.memories.criteria import PastCriteria
 from engram.memories.schemas import Memory
 from engram.wire import (
     A_NUMBER,
     Embedding,
     Id,
-    Instant,
-    Label,
     Query,
     ResponseModel,
     Truth,
     Unit,
-    WireModel,
 )
 
-_Labels = Annotated[list[Label], Field(max_length=64)]
 
-
-class TagFilter(WireModel):
-    """``any``: at least one of these; ``all``: every one of these; ``exact``: these and no other. An empty ``any``
-    matches nothing, an empty ``exact`` what has no tags."""
-
-    any: _Labels | None = None
-    all: _Labels | None = None
-    exact: _Labels | None = None
-
-
-def _bare_list(value: Any) -> Any:
-    """A bare list means ``any``."""
-    return {"any": list(value)} if isinstance(value, list | tuple) else value
-
-
-Tags = Annotated[TagFilter, BeforeValidator(_bare_list, json_schema_input_type=TagFilter | _Labels)]
-
-
-class RecallRequest(WireModel):
+class RecallRequest(PastCriteria):
     agent_id: Id
     query: Query
     top_k: Annotated[int, Field(ge=1, le=200), A_NUMBER] = 10
@@ -54,13 +32,6 @@ class RecallRequest(WireModel):
     relation_types: list[RelationType] | None = Field(
         default=None, max_length=len(RelationType), description="Walk only these; an empty list walks none."
     )
-    as_of: Instant | None = Field(default=None, description="Only what held at this instant.")
-    user_id: Label | None = None
-    session_id: Label | None = None
-    tags: Tags | None = None
-    metadata: MetadataFilter | None = None
-    valid_from: Instant | None = Field(default=None, description="Only memories that began at or after this.")
-    valid_until: Instant | None = Field(default=None, description="Only memories that began before this.")
     min_score: Unit = 0.0
     diversity: Unit = Field(
         default=0.0,
@@ -69,12 +40,6 @@ class RecallRequest(WireModel):
     )
     explain: Truth = False
     embedding: Embedding | None = Field(default=None, description="The query's embedding, if computed already.")
-
-    @model_validator(mode="after")
-    def _window(self) -> RecallRequest:
-        if self.valid_from and self.valid_until and self.valid_until <= self.valid_from:
-            raise ValueError("valid_until must be later than valid_from")
-        return self
 
 
 class PathStep(ResponseModel):

@@ -77,8 +77,8 @@ class RecallService:
             with stage("recall.rank"):
                 answer = _ranked(request, pool, walked, anchors)
             with stage("recall.show"):
-                chosen = await _chosen(recalls, request, answer)
-                memories, entities = await recalls.show(question.agent_id, chosen, answer.entity_ids)
+                chosen = await _chosen(recalls, request, question, answer)
+                memories, entities = await recalls.show(question, chosen, answer.entity_ids)
         recalled(candidates=len(pool), truncated=walked.truncated)
         return RecallResponse(
             results=answer.results([id for id in chosen if id in memories], memories, entities),
@@ -115,26 +115,16 @@ class RecallService:
 
 
 def _question(request: RecallRequest, vector: Vectors, agent: AskedAgent, tuning: RecallTuning) -> Question:
-    tags = request.tags
     now = datetime.now(UTC)
     analyzer = analyzer_for(agent.language)
     return Question(
         agent_id=UUID(request.agent_id),
         vector=vector,
-        terms=asked_terms(analyzer, request.query, request.as_of or now, tuning) if request.lexical else [],
+        terms=asked_terms(analyzer, request.query, request.as_of or request.known_at or now, tuning)
+        if request.lexical
+        else [],
         openings=_openings(request, tuning),
-        visibility=Visibility(
-            now=now,
-            as_of=request.as_of,
-            user_id=request.user_id,
-            session_id=request.session_id,
-            tags_any=tags.any if tags else None,
-            tags_all=tags.all if tags else None,
-            tags_exact=tags.exact if tags else None,
-            metadata=request.metadata or {},
-            began_from=request.valid_from,
-            began_before=request.valid_until,
-        ),
+        visibility=Visibility.of(request, now),
         multipliers=multipliers(request.relation_types),
     )
 
@@ -162,10 +152,10 @@ def _ranked(request: RecallRequest, pool: Pool, walked: Walked, anchors: dict[UU
     return Answer(best, walk, explained=Explained(ranked, pool.terms) if request.explain else None)
 
 
-async def _chosen(recalls: RecallRepository, request: RecallRequest, answer: Answer) -> list[UUID]:
+async def _chosen(recalls: RecallRepository, request: RecallRequest, question: Question, answer: Answer) -> list[UUID]:
     """The hits to be shown, of those offered: all, or where diversity is wanted the ones that repeat least."""
     if not request.diversity or not answer.ids:
         return answer.ids
-    vectors = np.stack(await recalls.embeddings(UUID(request.agent_id), answer.ids))
+    vectors = np.stack(await recalls.embeddings(question, answer.ids))
     chosen = diversity.choose(answer.scores, vectors, request.diversity, request.top_k)
     return [answer.ids[place] for place in chosen]

@@ -17,6 +17,7 @@ import engram.agents.routes
 import engram.audit.routes
 import engram.graph.routes
 import engram.jobs.routes
+import engram.memories.changes.routes
 import engram.memories.routes
 import engram.recall.routes
 from engram import __version__
@@ -46,6 +47,7 @@ _ROUTERS = (
     engram.agents.routes.router,
     engram.recall.routes.router,
     engram.memories.routes.router,
+    engram.memories.changes.routes.router,
     engram.graph.routes.router,
     engram.audit.routes.router,
     engram.jobs.routes.router,

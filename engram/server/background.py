@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, nullcontext
 
 from engram.services import Services
@@ -14,6 +14,9 @@ SWEEP_SECONDS = 300.0
 
 DRAIN_SECONDS = 10.0
 """How long jobs may take to come to a place to stop at, after the server was told to."""
+
+CANCEL_SECONDS = 5.0
+"""How long work that is cancelled may take to end before it is cancelled again."""
 
 
 @asynccontextmanager
@@ -29,6 +32,13 @@ async def beside_requests(services: Services, telemetry: Telemetry) -> AsyncIter
         async with worker:
             yield
     finally:
-        for task in tasks:
+        await _end(tasks)
+
+
+async def _end(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """A cancellation that comes as a wait for a connection is over is lost in Python 3.11, and the work goes on."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
             task.cancel()
-        await asyncio.wait(tasks)
+        _, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)

@@ -15,11 +15,12 @@ from tests.fixtures.servers import openapi
 
 @dataclass(frozen=True)
 class World:
-    """An agent with two memories and an edge between them."""
+    """An agent with two memories and an edge between them, and one memory that was deleted."""
 
     agent: str
     first: str
     second: str
+    deleted: str
     dead: str
     """A job that was given up."""
 
@@ -37,12 +38,14 @@ Write = Callable[[httpx.AsyncClient, World], Awaitable[httpx.Response]]
 
 async def make_world(client: httpx.AsyncClient) -> World:
     agent = (await client.post("/v1/agents", json={"name": "clerk"})).raise_for_status().json()["id"]
-    items = [{"content": "The office is in Lisbon."}, {"content": "The lease ends in May."}]
+    texts = ("The office is in Lisbon.", "The lease ends in May.", "The rent was low.")
+    items = [{"content": text} for text in texts]
     batch = (await client.post("/v1/memories/batch", json={"agent_id": agent, "items": items})).raise_for_status()
-    first, second = (result["id"] for result in batch.json()["results"])
+    first, second, deleted = (result["id"] for result in batch.json()["results"])
+    (await client.delete(f"/v1/memories/{deleted}")).raise_for_status()
     edge = {"source_id": first, "target_id": second, "relation_type": "causal"}
     (await client.post("/v1/graph/edges", json=edge)).raise_for_status()
-    return World(agent, first, second, await _dead_job(client, agent))
+    return World(agent, first, second, deleted, await _dead_job(client, agent))
 
 
 async def _dead_job(client: httpx.AsyncClient, agent: str) -> str:
@@ -84,6 +87,27 @@ async def delete_memory(client: httpx.AsyncClient, world: World) -> httpx.Respon
     return await client.delete(f"/v1/memories/{world.first}")
 
 
+async def set_memory(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    value = {"agent_id": world.agent, "key": "office/floor", "content": "The office is on the fourth floor."}
+    return await client.put("/v1/memories", json=value)
+
+
+async def update_memory(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.patch(f"/v1/memories/{world.first}", json={"tags": ["moved"], "content": "It is in Porto."})
+
+
+async def supersede_memory(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post(f"/v1/memories/{world.first}/supersede", json={"content": "The office is in Porto."})
+
+
+async def restore_memory(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post(f"/v1/memories/{world.deleted}/restore")
+
+
+async def purge_memory(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post(f"/v1/memories/{world.first}/purge")
+
+
 async def create_edge(client: httpx.AsyncClient, world: World) -> httpx.Response:
     edge = {"source_id": world.second, "target_id": world.first, "relation_type": "supports"}
     return await client.post("/v1/graph/edges", json=edge)
@@ -123,6 +147,17 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
             return Expected("memory.create", world.agent, new)
         case "delete_memory":
             return Expected("memory.delete", world.agent, [world.first])
+        case "set_memory":
+            return Expected("memory.set", world.agent, [body["id"]])
+        case "update_memory":
+            return Expected("memory.update", world.agent, [world.first], {"fields": ["content", "tags"]})
+        case "supersede_memory":
+            return Expected("memory.supersede", world.agent, [body["id"], world.first])
+        case "restore_memory":
+            return Expected("memory.restore", world.agent, [world.deleted])
+        case "purge_memory":
+            counts = {name: count for name, count in body.items() if isinstance(count, int)}
+            return Expected("memory.purge", world.agent, [world.first], counts)
         case "create_edge":
             return Expected("edge.create", world.agent, [world.second, world.first], {"relation_type": "supports"})
         case "rebuild_links":
@@ -138,6 +173,7 @@ WRITES: dict[str, Write] = {
     write.__name__: write
     for write in (
         *(create_agent, update_agent, delete_agent, create_memory, create_memories, delete_memory),
+        *(set_memory, update_memory, supersede_memory, restore_memory, purge_memory),
         *(create_edge, delete_edge, rebuild_links, retry_job, retry_jobs),
     )
 }

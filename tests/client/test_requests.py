@@ -14,8 +14,8 @@ import pytest
 import engram
 from engram import UnprocessableEntityError
 from engram.graph.schemas import Direction, RelationType
+from engram.memories.criteria import TagFilter
 from engram.memories.schemas import EntityRef, EntityRole, MemoryStatus
-from engram.recall.schemas import TagFilter
 
 from .answers import (
     AGENT,

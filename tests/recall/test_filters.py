@@ -129,7 +129,9 @@ async def test_tags_ask_for_any_for_all_or_for_no_other(space: Space, tags: Any,
     assert sorted(await space.texts(tags=tags)) == sorted(expected.split())
 
 
-@pytest.mark.parametrize("tags", ["a", '["a"]', {"any": "a"}, {"none": ["a"]}, {"exact": "a"}, [""], [" "]])
+@pytest.mark.parametrize(
+    "tags", ["a", '["a"]', {"any": "a"}, {"nobody": ["a"]}, {"none": "a"}, {"exact": "a"}, [""], [" "]]
+)
 def test_tags_that_are_no_list_are_refused(tags: Any) -> None:
     with pytest.raises(ValidationError, match="tags"):
         RecallRequest(agent_id=AGENT, query="?", tags=tags)

@@ -25,20 +25,23 @@ QUEUE = {
 
 TENANT = "(NULLIF(current_setting('engram.tenant_id'::text, true), ''::text))::uuid"
 
-READ, WRITE, ERASE = {"SELECT"}, {"INSERT", "UPDATE"}, {"DELETE"}
-KEPT = ("agents", "agent_counters", "memories", "entities", "entity_aliases", "edges", "jobs")
+READ, ADD, WRITE, ERASE = {"SELECT"}, {"INSERT"}, {"INSERT", "UPDATE"}, {"DELETE"}
+KEPT = ("agents", "agent_counters", "memories", "entities", "entity_aliases", "memory_slots", "jobs")
 """What only an admin erases."""
-REMADE = ("memory_terms", "memory_lexemes", "memory_passages", "pending_projections", "mentions")
+PAST = ("memory_versions", "edge_versions")
+"""What is written once, and erased with what it tells of."""
+REMADE = ("memory_terms", "memory_lexemes", "memory_passages", "pending_projections", "mentions", "edges")
 
 GRANTS: dict[str, dict[str, set[str]]] = {
-    "engram_reader": dict.fromkeys(("tenants", *KEPT, *REMADE, *SHARED), READ),
+    "engram_reader": dict.fromkeys(("tenants", *KEPT, *PAST, *REMADE, *SHARED), READ),
     "engram_writer": {
         **dict.fromkeys(KEPT, WRITE),
         **dict.fromkeys(REMADE, WRITE | ERASE),
+        **dict.fromkeys(PAST, ADD),
         "audit_log": {"INSERT"},
         "idempotency_keys": READ | ERASE | {"INSERT"},
     },
-    "engram_admin": {**dict.fromkeys(KEPT, ERASE), "audit_log": READ},
+    "engram_admin": {**dict.fromkeys((*KEPT, *PAST, "edges"), ERASE), "audit_log": READ},
     "engram_server": {
         **dict.fromkeys(SHARED, READ),
         "job_queue": READ | WRITE | ERASE,
@@ -58,6 +61,7 @@ DEFINERS = {
     "engram_claim_projections": "what work is due, of all tenants",
     "engram_count_pending": "how much work is due, for the operator",
     "engram_owed_projections": "the same by kind, for the operator",
+    "engram_expired_memories": "what was deleted longer ago than may be restored, of all tenants",
     "engram_forget_answers": "answers that were kept for repeated requests, and have run out",
     "engram_unqueued_jobs": "which jobs the queue knows nothing of, of all tenants",
     "engram_count_jobs": "how many jobs are not done, for the operator",
@@ -158,7 +162,7 @@ async def test_the_agent_of_a_row_is_of_the_rows_tenant(database: Database) -> N
         "SELECT conrelid::regclass::text AS table, pg_get_constraintdef(oid) AS key FROM pg_constraint"
         " WHERE contype = 'f' AND confrelid = 'agents'::regclass",
     )
-    assert {row["table"] for row in found} == {"memories", "agent_counters", "entities"}
+    assert {row["table"] for row in found} == {"memories", "memory_slots", "agent_counters", "entities"}
     for row in found:
         assert "(tenant_id, agent_id) REFERENCES agents(tenant_id, id)" in row["key"], row
 

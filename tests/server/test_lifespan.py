@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import asyncpg
 import httpx
+import pytest
 
 from engram import AsyncEngram
+from engram.idempotency.service import IdempotencyService
 from engram.server import app as server
+from engram.server import background
 from engram.settings import Settings
 from engram.tenants.scope import DEFAULT_SCOPE
 from tests.fixtures.servers import LOCAL
@@ -47,6 +51,25 @@ async def test_links_that_could_not_be_made_are_made_while_the_server_runs(
     assert [edge.target_memory_id for edge in edges] == [first.id]
     assert (await engram.health()).pending_links == 0
     assert {status for _, status in await jobs_of(engram)} == {"done"}
+
+
+async def test_work_that_misses_its_cancellation_does_not_hold_up_the_end(
+    settings: Settings, static_weights: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wait that is over in the very moment in which it is cancelled ends as if it were not: ``asyncio.wait_for`` of
+    Python 3.11 does that, and the pool waits with it."""
+    begun = asyncio.Event()
+
+    async def sweep(self: IdempotencyService) -> int:
+        begun.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        return 0
+
+    monkeypatch.setattr(IdempotencyService, "sweep", sweep)
+    monkeypatch.setattr(background, "CANCEL_SECONDS", 0.1)
+    async with asyncio.timeout(20), server.lifespan(server.create_app(settings)):
+        await begun.wait()
 
 
 async def test_an_app_can_be_started_again(settings: Settings, static_weights: None) -> None:

@@ -6,22 +6,27 @@ from typing import Any
 from engram.client._agent import scoped
 from engram.client._arguments import AnyId, Vector, When, given, to_path
 from engram.client._methods import Resource, acall, apages, call, pages
-from engram.client._pages import Listing
 from engram.client._request import Operation, Request
 from engram.client.resources._batches import BatchedWrite
+from engram.client.resources._changing import (
+    memory_history,
+    purge_memory,
+    restore_memory,
+    set_memory,
+    supersede_memory,
+    update_memory,
+)
+from engram.client.resources._selecting import TagsAsked, delete_memories, list_memories
 from engram.graph.schemas import RelationType
 from engram.memories.schemas import (
     BatchCreated,
     EntityRef,
-    Memory,
     MemoryCreated,
     MemoryDeleted,
     MemoryDetail,
     MemoryItem,
-    MemoryPage,
-    MemoryStatus,
 )
-from engram.recall.schemas import RecallResponse, TagFilter
+from engram.recall.schemas import RecallResponse
 
 
 def create_memory(
@@ -92,53 +97,27 @@ def create_memories(
     return BatchedWrite(agent_id, items, progress)
 
 
-def get_memory(memory_id: AnyId) -> Operation[MemoryDetail]:
-    """Get a memory, superseded ones too. Raises NotFoundError where there is none or it was deleted."""
-    return Request("GET", to_path("/v1/memories/{memory_id}", memory_id=memory_id), MemoryDetail)
-
-
-def list_memories(
-    agent_id: AnyId,
-    *,
-    user_id: str | None = None,
-    session_id: str | None = None,
-    tag: str | None = None,
-    status: MemoryStatus | str | None = None,
-    include_total: bool | None = None,
-    limit: int | None = None,
-    cursor: str | None = None,
-) -> Listing[Memory]:
-    """List memories, in a stable order.
+def get_memory(memory_id: AnyId, *, known_at: When | None = None) -> Operation[MemoryDetail]:
+    """Get a memory, superseded ones too. Raises NotFoundError where there is none or it was deleted.
 
     Args:
-        agent_id: Whose memories.
-        user_id: Only of this user.
-        session_id: Only of this session.
-        tag: Only those with this tag.
-        status: ``current``, ``superseded`` or ``deleted``.
-        include_total: Count all that match; the page's ``total`` has the number.
-        limit: Memories per page, 1 to 200. Iterating goes on to the next page by itself.
-        cursor: ``next_cursor`` of an earlier page, to go on from there.
+        memory_id: The memory.
+        known_at: As the server knew it at this moment.
     """
-    return Listing(
-        "/v1/memories",
-        MemoryPage,
-        given(
-            agent_id=agent_id,
-            user_id=user_id,
-            session_id=session_id,
-            tag=tag,
-            status=status,
-            include_total=include_total,
-            limit=limit,
-            cursor=cursor,
-        ),
-    )
+    path = to_path("/v1/memories/{memory_id}", memory_id=memory_id)
+    return Request("GET", path, MemoryDetail, params=given(known_at=known_at))
 
 
-def delete_memory(memory_id: AnyId) -> Operation[MemoryDeleted]:
-    """Delete a memory: it leaves recall at once. Raises NotFoundError where there is none."""
-    return Request("DELETE", to_path("/v1/memories/{memory_id}", memory_id=memory_id), MemoryDeleted)
+def delete_memory(memory_id: AnyId, *, if_version: int | None = None) -> Operation[MemoryDeleted]:
+    """Delete a memory: it leaves recall at once, and can be restored for some days. Raises NotFoundError where there is
+    none.
+
+    Args:
+        memory_id: The memory.
+        if_version: Delete it only where this is its version; raises ConflictError where it is not.
+    """
+    path = to_path("/v1/memories/{memory_id}", memory_id=memory_id)
+    return Request("DELETE", path, MemoryDeleted, params=given(if_version=if_version))
 
 
 def recall(
@@ -152,12 +131,17 @@ def recall(
     lexical: bool | None = None,
     relation_types: Sequence[RelationType | str] | None = None,
     as_of: When | None = None,
+    known_at: When | None = None,
     user_id: str | None = None,
     session_id: str | None = None,
-    tags: Sequence[str] | TagFilter | Mapping[str, Sequence[str]] | None = None,
+    tags: TagsAsked | None = None,
     metadata: Mapping[str, Any] | None = None,
+    key: str | None = None,
+    key_prefix: str | None = None,
+    source: str | None = None,
     valid_from: When | None = None,
     valid_until: When | None = None,
+    updated_since: When | None = None,
     min_score: float | None = None,
     diversity: float | None = None,
     explain: bool | None = None,
@@ -175,10 +159,16 @@ def recall(
         lexical: Whether words that query and memory share count; default: yes.
         relation_types: Walk only edges of these types; an empty list walks none.
         as_of: Only what held at this moment.
+        known_at: As the server knew it at this moment; later changes are not seen.
         user_id: Only memories of this user.
         session_id: Only memories of this session.
-        tags: Only memories with any of these; ``{"all": [...]}`` asks for every one.
+        tags: Only memories with any of these; ``{"all": [...]}`` asks for every one,
+            ``{"none": [...]}`` for not one of them.
         metadata: Only where all of these hold: ``{"field": value}`` or ``{"field": {"gte": value}}``.
+        key: Only what this key names.
+        key_prefix: Only what has a key that begins so.
+        source: Only from this source.
+        updated_since: Only what was written or changed at or after this.
         valid_from: Only memories that began at or after this.
         valid_until: Only memories that began before this.
         min_score: Only hits of at least this score, [0, 1].
@@ -196,12 +186,17 @@ def recall(
         lexical=lexical,
         relation_types=relation_types,
         as_of=as_of,
+        known_at=known_at,
         user_id=user_id,
         session_id=session_id,
         tags=tags,
         metadata=metadata,
+        key=key,
+        key_prefix=key_prefix,
+        source=source,
         valid_from=valid_from,
         valid_until=valid_until,
+        updated_since=updated_since,
         min_score=min_score,
         diversity=diversity,
         explain=explain,
@@ -213,34 +208,62 @@ def recall(
 class Memories(Resource):
     create = call(create_memory)
     create_many = call(create_memories)
+    set = call(set_memory)
+    update = call(update_memory)
+    supersede = call(supersede_memory)
+    restore = call(restore_memory)
+    history = pages(memory_history)
+    purge = call(purge_memory)
     get = call(get_memory)
     list = pages(list_memories)
     delete = call(delete_memory)
+    delete_many = call(delete_memories)
     recall = call(recall)
 
 
 class AsyncMemories(Resource):
     create = acall(create_memory)
     create_many = acall(create_memories)
+    set = acall(set_memory)
+    update = acall(update_memory)
+    supersede = acall(supersede_memory)
+    restore = acall(restore_memory)
+    history = apages(memory_history)
+    purge = acall(purge_memory)
     get = acall(get_memory)
     list = apages(list_memories)
     delete = acall(delete_memory)
+    delete_many = acall(delete_memories)
     recall = acall(recall)
 
 
 class AgentMemories(Resource):
     create = call(scoped(create_memory))
     create_many = call(scoped(create_memories))
+    set = call(scoped(set_memory))
+    update = call(update_memory)
+    supersede = call(supersede_memory)
+    restore = call(restore_memory)
+    history = pages(memory_history)
+    purge = call(purge_memory)
     get = call(get_memory)
     list = pages(scoped(list_memories))
     delete = call(delete_memory)
+    delete_many = call(scoped(delete_memories))
     recall = call(scoped(recall))
 
 
 class AsyncAgentMemories(Resource):
     create = acall(scoped(create_memory))
     create_many = acall(scoped(create_memories))
+    set = acall(scoped(set_memory))
+    update = acall(update_memory)
+    supersede = acall(supersede_memory)
+    restore = acall(restore_memory)
+    history = apages(memory_history)
+    purge = acall(purge_memory)
     get = acall(get_memory)
     list = apages(scoped(list_memories))
     delete = acall(delete_memory)
+    delete_many = acall(scoped(delete_memories))
     recall = acall(scoped(recall))

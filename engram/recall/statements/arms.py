@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
+from engram.db.parameters import Parameters
 from engram.graph.neighbours import Neighbourhood
+from engram.memories.known import then
 from engram.memories.predicates import Visibility
 from engram.memories.vectors import VectorIndex
 from engram.recall.asked import AskedTerm
@@ -67,7 +70,10 @@ def arms(
     query = p(vector, "vector")
     # In the text: a general plan for LIMIT $1 expects a tenth of the table, and would sort that instead of asking HNSW.
     limit = f"{pool:d}"
-    visible = f"{mine('m')} AND {index.of_model('m')} AND {visibility.sql('m', p)}"
+    visible = (
+        f"FROM {visibility.memories(p)} m WHERE {mine('m')} AND {index.of_model('m')} AND {visibility.sql('m', p)}"
+    )
+    divided = visibility.passages(p)
     size = p(memories, "float8")
     average = p(average_length, "float8")
     wanted = p([term.term for term in terms], "text[]")
@@ -78,6 +84,9 @@ def arms(
             p([term.group for term in terms], "int[]"),
             p(list(counted), "int[]"),
         )
+    )
+    of_candidates = scored(
+        _CANDIDATES, mine, query, passages, terms=wanted if terms else "", visibility=visibility, p=p
     )
     names = _named(visible, mine, p(openings, "text[]"), p(MAX_ABOUT, "int")) if openings else _NOBODY
     return f"""
@@ -109,30 +118,31 @@ def arms(
             ) AS t
             WHERE asked.through <= {MAX_POSTINGS:d} OR asked.place = 1
             GROUP BY t.memory_id
+            {_changed_since(visibility.known_at, mine, p) if visibility.known_at else ""}
         ),
         {_indexed(visible, index, query, limit) if indexed else ""}
-        {_passed(visible, mine, index, query, limit) if passages is Passages.indexed else ""}
+        {_passed(visible, divided, mine, index, query, limit) if passages is Passages.indexed else ""}
         nearest AS MATERIALIZED (
             SELECT near.id
             FROM (
                 {"SELECT id, distance FROM indexed UNION ALL" if indexed else ""}
                 (
-                    SELECT m.id, {index.distance("m", query, indexed=False)} AS distance FROM memories m
-                    WHERE {visible} {f"AND (SELECT count(*) FROM indexed) < {limit}" if indexed else ""}
+                    SELECT m.id, {index.distance("m", query, indexed=False)} AS distance
+                    {visible} {f"AND (SELECT count(*) FROM indexed) < {limit}" if indexed else ""}
                     ORDER BY distance, m.id LIMIT {limit}
                 )
-                {_by_passage(visible, mine, index, query, limit, passages)}
+                {_by_passage(visible, divided, mine, index, query, limit, passages)}
             ) AS near
             GROUP BY near.id ORDER BY min(near.distance), near.id LIMIT {limit}
         ),
         lexical AS MATERIALIZED (
             SELECT x.id FROM (SELECT id FROM matches ORDER BY bm25 DESC, id) AS x
-            CROSS JOIN LATERAL (SELECT FROM memories m WHERE {visible} AND m.id = x.id LIMIT 1) AS seen
+            CROSS JOIN LATERAL (SELECT {visible} AND m.id = x.id LIMIT 1) AS seen
             LIMIT {limit}
         ),
         named AS MATERIALIZED ({names}),
         candidates AS MATERIALIZED (
-            {scored(_CANDIDATES, mine, query, passages, terms=wanted if terms else "")}
+            {of_candidates}
         )
         SELECT of_candidates.*,
             (SELECT array_agg(df::int ORDER BY number) FROM counted) AS dfs,
@@ -143,6 +153,17 @@ def arms(
             (SELECT jsonb_agg(jsonb_build_array(memory_id, name, display_name, size)) FROM named) AS subjects
         FROM (SELECT {COLUMNS} FROM candidates) AS of_candidates
     """
+
+
+def _changed_since(known_at: datetime, mine: Scoped, p: Parameters) -> str:
+    """What texts held that were changed since: postings are of texts as they are now. A term counts by its rarity."""
+    return f"""
+            UNION ALL
+            SELECT v.memory_id, sum(({FIXED_POINT} * asked.idf)::bigint) AS bm25
+            FROM memory_versions v
+            JOIN asked ON position(substring(decode(md5(asked.term), 'hex') FROM 1 FOR 8) IN v.lexemes) > 0
+            WHERE {mine("v")} AND {then("v", known_at, p)}
+            GROUP BY v.memory_id"""
 
 
 _CANDIDATES = "(SELECT id FROM nearest UNION SELECT id FROM lexical UNION SELECT memory_id FROM named)"
@@ -165,7 +186,7 @@ def _named(visible: str, mine: Scoped, openings: str, most: str) -> str:
                 ORDER BY s.memory_id LIMIT {most} + 1
             ) AS subject
         ) AS about
-        CROSS JOIN LATERAL (SELECT FROM memories m WHERE {visible} AND m.id = about.memory_id LIMIT 1) AS seen
+        CROSS JOIN LATERAL (SELECT {visible} AND m.id = about.memory_id LIMIT 1) AS seen
         WHERE about.size <= {most}
     """
 
@@ -182,15 +203,17 @@ def _indexed(visible: str, index: VectorIndex, query: str, limit: str) -> str:
     distance = index.distance("m", query, indexed=True)
     return f"""
         indexed AS MATERIALIZED (
-            SELECT m.id, {distance} AS distance FROM memories m WHERE {visible} ORDER BY {distance} LIMIT {limit}
+            SELECT m.id, {distance} AS distance {visible} ORDER BY {distance} LIMIT {limit}
         ),"""
 
 
-def _by_passage(visible: str, mine: Scoped, index: VectorIndex, query: str, limit: str, passages: Passages) -> str:
+def _by_passage(
+    visible: str, divided: str, mine: Scoped, index: VectorIndex, query: str, limit: str, passages: Passages
+) -> str:
     """Memories with the nearest passages. A memory has several: of an index more are read than are wanted."""
     if passages is Passages.none:
         return ""
-    seen = f"CROSS JOIN LATERAL (SELECT FROM memories m WHERE {visible} AND m.id = near.memory_id LIMIT 1) AS seen"
+    seen = f"CROSS JOIN LATERAL (SELECT {visible} AND m.id = near.memory_id LIMIT 1) AS seen"
     own = f"{mine('near')} AND {index.of_model('near')}"
     found, missing = "", ""
     if passages is Passages.indexed:
@@ -202,20 +225,20 @@ def _by_passage(visible: str, mine: Scoped, index: VectorIndex, query: str, limi
                     SELECT near.memory_id, near.distance
                     FROM (
                         SELECT near.memory_id, min({index.distance("near", query, indexed=False)}) AS distance
-                        FROM memory_passages near WHERE {own} {missing}
+                        FROM {divided} near WHERE {own} {missing}
                         GROUP BY near.memory_id ORDER BY distance, near.memory_id
                     ) AS near {seen}
                     LIMIT {limit}
                 )"""
 
 
-def _passed(visible: str, mine: Scoped, index: VectorIndex, query: str, limit: str) -> str:
+def _passed(visible: str, divided: str, mine: Scoped, index: VectorIndex, query: str, limit: str) -> str:
     """Memories of the nearest passages, as the vector index gives them."""
     distance = index.distance("near", query, indexed=True)
     return f"""
         passed AS MATERIALIZED (
-            SELECT near.memory_id, {distance} AS distance FROM memory_passages near
-            CROSS JOIN LATERAL (SELECT FROM memories m WHERE {visible} AND m.id = near.memory_id LIMIT 1) AS seen
+            SELECT near.memory_id, {distance} AS distance FROM {divided} near
+            CROSS JOIN LATERAL (SELECT {visible} AND m.id = near.memory_id LIMIT 1) AS seen
             WHERE {mine("near")} AND {index.of_model("near")}
             ORDER BY {distance} LIMIT {PASSAGES_READ:d} * {limit}
         ),"""

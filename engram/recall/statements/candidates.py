@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum, auto
 
+from engram.db.parameters import Parameters
+from engram.memories.predicates import Visibility
+
 Scoped = Callable[[str], str]
 """The scope of a table, by its alias."""
 
@@ -21,7 +24,9 @@ MAX_PACKED = 32_768
 """Bytes: of a memory with more than three thousand terms the query's are looked up one by one, in the postings."""
 
 
-def scored(ids: str, mine: Scoped, query: str, passages: Passages, *, terms: str) -> str:
+def scored(
+    ids: str, mine: Scoped, query: str, passages: Passages, *, terms: str, visibility: Visibility, p: Parameters
+) -> str:
     """Columns id, similarity, length and lexemes of the memories in the relation ``ids (id)``.
 
     ``terms`` is an array of the query's, and empty where no words count: then nothing is read of them. The similarity
@@ -30,10 +35,11 @@ def scored(ids: str, mine: Scoped, query: str, passages: Passages, *, terms: str
     """
     best = f"""
         , (
-            SELECT max(nullif(1 - (c.embedding <=> {query}), 'NaN')) FROM memory_passages c
+            SELECT max(nullif(1 - (c.embedding <=> {query}), 'NaN')) FROM {visibility.passages(p)} c
             WHERE {mine("c")} AND c.memory_id = asked.id
         )"""
     # Packed as engram/text/lexemes.py packs them.
+    short = f"octet_length(w.lexemes) <= {MAX_PACKED:d}" + (" OR w.past" if visibility.known_at else "")
     looked_up = f"""
         SELECT string_agg(digest.hash || int2send(t.frequency), ''::bytea ORDER BY digest.hash)
         FROM unnest({terms}) AS wanted (term)
@@ -45,9 +51,9 @@ def scored(ids: str, mine: Scoped, query: str, passages: Passages, *, terms: str
     lexemes = f"""
         LEFT JOIN LATERAL (
             SELECT w.length,
-                CASE WHEN octet_length(w.lexemes) <= {MAX_PACKED:d} THEN w.lexemes ELSE ({looked_up}) END AS lexemes
-            FROM memory_lexemes w
-            WHERE {mine("w")} AND w.memory_id = asked.id LIMIT 1
+                CASE WHEN {short} THEN w.lexemes ELSE ({looked_up}) END AS lexemes
+            FROM {visibility.lexemes(p)} w
+            WHERE {mine("w")} AND w.memory_id = asked.id {_FIRST if visibility.known_at else ""} LIMIT 1
         ) AS words ON true"""
     return f"""
         SELECT asked.id, memory.similarity,
@@ -58,11 +64,13 @@ def scored(ids: str, mine: Scoped, query: str, passages: Passages, *, terms: str
             SELECT greatest(
                 nullif(1 - (m.embedding <=> {query}), 'NaN'){"" if passages is Passages.none else best}
             ) AS similarity
-            FROM memories m WHERE {mine("m")} AND m.id = asked.id LIMIT 1
+            FROM {visibility.memories(p)} m WHERE {mine("m")} AND m.id = asked.id LIMIT 1
         ) AS memory
         {lexemes if terms else ""}
     """
 
+
+_FIRST = "ORDER BY w.past DESC"
 
 COLUMNS = (
     "array_agg(id) AS ids, array_agg(similarity) AS similarities, array_agg(length) AS lengths,"

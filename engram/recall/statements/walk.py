@@ -86,6 +86,15 @@ def walk(
         for hop in hops
     )
     wanted = p(list(terms), "text[]") if terms else ""
+    of_nodes = scored(
+        f"({nodes})",
+        neighbourhood.mine,
+        p(vector, "vector"),
+        passages,
+        terms=wanted,
+        visibility=neighbourhood.visibility,
+        p=p,
+    )
     return f"""
         WITH {", ".join(ctes)},
         everywhere AS MATERIALIZED ({everywhere}),
@@ -95,7 +104,7 @@ def walk(
         ),
         namings AS MATERIALIZED ({names.namings(hops)}),
         scored AS MATERIALIZED (
-            {scored(f"({nodes})", neighbourhood.mine, p(vector, "vector"), passages, terms=wanted)}
+            {of_nodes}
         )
         SELECT e.*, m.*, n.*, ({cut}{names.truncated(hops)}) AS truncated
         FROM (

@@ -1,0 +1,54 @@
+"""What was known at an instant, as relations to be read in place of tables.
+
+A memory's row is what it has been since ``updated_at``; what it was before is in ``memory_versions``, with the period
+in which it was known so. At each instant one of the two tells of a memory that had been written. Both are read through
+their own indexes: the conditions of whoever reads the relation reach into either half.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from engram.db.parameters import Parameters
+
+_SAME = (
+    "agent_id, tenant_id, content, chunks, key, user_id, session_id, tags, metadata, source, confidence, valid_from,"
+    " valid_until, earlier, recorded_at, superseded_by, status, version, asks, embedding_model_id, embedding"
+)
+
+
+def then(alias: str, at: datetime, p: Parameters) -> str:
+    """Whether a row of ``memory_versions`` or ``edge_versions`` was what was known."""
+    moment = p(at, "timestamptz")
+    return f"{alias}.recorded_from <= {moment} AND {alias}.recorded_until > {moment}"
+
+
+def memories(known_at: datetime | None, p: Parameters) -> str:
+    """``memories``: the table, or what it held at that instant."""
+    if known_at is None:
+        return "memories"
+    return (
+        f"(SELECT id, updated_at, {_SAME} FROM memories k WHERE k.updated_at <= {p(known_at, 'timestamptz')}"
+        f" UNION ALL SELECT memory_id, recorded_from, {_SAME} FROM memory_versions k WHERE {then('k', known_at, p)})"
+    )
+
+
+def lexemes(known_at: datetime | None, p: Parameters) -> str:
+    """``memory_lexemes``: the table, or with ``past`` set first what stood in texts that were changed since."""
+    columns = "agent_id, tenant_id, memory_id, length, lexemes"
+    if known_at is None:
+        return f"(SELECT {columns}, false AS past FROM memory_lexemes)"
+    return (
+        f"(SELECT {columns}, false AS past FROM memory_lexemes UNION ALL"
+        f" SELECT {columns}, true FROM memory_versions k WHERE {then('k', known_at, p)})"
+    )
+
+
+def passages(known_at: datetime | None, p: Parameters) -> str:
+    """``memory_passages``: the table, or without those of memories that were changed since."""
+    if known_at is None:
+        return "memory_passages"
+    return (
+        "(SELECT * FROM memory_passages s WHERE NOT EXISTS (SELECT FROM memory_versions k"
+        f" WHERE k.agent_id = s.agent_id AND k.memory_id = s.memory_id AND {then('k', known_at, p)}))"
+    )
