@@ -21,6 +21,7 @@ from engram.embeddings.registry import open_embedder
 from engram.entities.canonical import singular
 from engram.entities.projection import EntityProjection
 from engram.entities.service import EntityService
+from engram.graph.decay import Decay
 from engram.graph.projection import ThematicProjection
 from engram.graph.service import GraphService
 from engram.graph.supersession import SupersessionEdges
@@ -118,6 +119,7 @@ async def assemble(
         threshold = model.thematic_threshold
     index = await register_model(owner or database, model)
     tenants = TenantDatabase(database)
+    decay = Decay().changed(settings.decay_multipliers, settings.hop_penalty)
     agents = AgentService(tenants)
     projector = Projector(
         database,
@@ -151,8 +153,8 @@ async def assemble(
         agents=agents,
         memories=memories,
         changes=changes,
-        graph=GraphService(tenants, agents, tuning.graph),
-        recall=RecallService(tenants, embedder, index, tuning),
+        graph=GraphService(tenants, agents, tuning.graph, decay),
+        recall=RecallService(tenants, embedder, index, tuning, decay),
         audit=AuditService(tenants),
         jobs=JobService(database, tenants, agents),
         worker=open_worker(settings, database, tenants, agents, projector, purge_expired=changes.purges.purge_expired),

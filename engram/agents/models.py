@@ -8,7 +8,9 @@ from uuid import UUID
 
 from sqlalchemy import (
     BigInteger,
+    CheckConstraint,
     DateTime,
+    Double,
     ForeignKey,
     ForeignKeyConstraint,
     SmallInteger,
@@ -25,7 +27,11 @@ from engram.db.base import Base
 
 class AgentRow(Base):
     __tablename__ = "agents"
-    __table_args__ = (UniqueConstraint("tenant_id", "name"), UniqueConstraint("tenant_id", "id"))
+    __table_args__ = (
+        UniqueConstraint("tenant_id", "name"),
+        UniqueConstraint("tenant_id", "id"),
+        CheckConstraint("hop_penalty >= 0 and hop_penalty < 1", name="hop_penalty"),
+    )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     tenant_id: Mapped[UUID] = mapped_column(ForeignKey("tenants.id", ondelete="CASCADE"))
@@ -33,6 +39,9 @@ class AgentRow(Base):
     language: Mapped[str] = mapped_column(Text)
     # "metadata" is taken by SQLAlchemy's declarative base.
     extra: Mapped[dict[str, Any]] = mapped_column("metadata", JSONB, server_default=text("'{}'::jsonb"))
+    # Of the relations for which the server's multiplier is not the agent's; no hop penalty: the server's.
+    decay_multipliers: Mapped[dict[str, float]] = mapped_column(JSONB, server_default=text("'{}'::jsonb"))
+    hop_penalty: Mapped[float | None] = mapped_column(Double)
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
     updated_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
 

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.agents.erasure import erase_agent
 from engram.agents.models import AgentRow
+from engram.agents.schemas import AgentCreate
 from engram.db.database import driver
 from engram.db.estimates import estimated_rows
 from engram.db.parameters import Parameters
@@ -24,9 +25,14 @@ _COLUMNS = (
     AgentRow.name,
     AgentRow.extra.label("metadata"),
     AgentRow.language,
+    AgentRow.decay_multipliers,
+    AgentRow.hop_penalty,
     AgentRow.created_at,
     AgentRow.updated_at,
 )
+
+_ATTRIBUTES = {"metadata": AgentRow.extra.key}
+"""Names of a row's attributes, where they are not those of its columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +59,12 @@ class AgentRepository:
     def _select(self) -> Select[Any]:
         return select(*_COLUMNS).where(self._within())
 
-    async def insert(self, id: UUID, name: str, language: str, metadata: dict[str, Any]) -> bool:
+    async def insert(self, id: UUID, agent: AgentCreate) -> bool:
         """Whether the agent is new; where the name is taken, nothing changes."""
+        values = {_ATTRIBUTES.get(name, name): value for name, value in agent.model_dump(mode="json").items()}
         statement = (
             insert(AgentRow)
-            .values(id=id, tenant_id=self._tenant_id, name=name, language=language, extra=metadata)
+            .values(id=id, tenant_id=self._tenant_id, **values)
             .on_conflict_do_nothing(index_elements=[AgentRow.tenant_id, AgentRow.name])
             .returning(AgentRow.id)
         )
@@ -85,7 +92,7 @@ class AgentRepository:
 
     async def page(self, limit: int, after: str | None) -> tuple[list[dict[str, Any]], bool]:
         """Agents by name, after the given one: a portion of at most ``limit``, and whether there are more."""
-        columns = "id, name, metadata, language, created_at, updated_at"
+        columns = "id, name, metadata, language, decay_multipliers, hop_penalty, created_at, updated_at"
         p = Parameters()
         where = f"tenant_id = {p(self._tenant_id, 'uuid')}"
         if self._only is not None:
@@ -105,7 +112,7 @@ class AgentRepository:
         return shown(rows)
 
     async def update(self, id: UUID, changes: dict[str, Any], now: datetime) -> bool:
-        values = {("extra" if name == "metadata" else name): value for name, value in changes.items()}
+        values = {_ATTRIBUTES.get(name, name): value for name, value in changes.items()}
         statement = update(AgentRow).where(self._within(), AgentRow.id == id).values(**values, updated_at=now)
         return (await self._connection.execute(statement)).rowcount > 0
 

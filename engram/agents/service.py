@@ -42,9 +42,7 @@ class AgentService:
             agents = AgentRepository(connection, scope)
             # A key to one agent finds that one here. It inserts nothing, or where the agent goes in this moment it
             # would make another.
-            created = scope.agent_id is None and await agents.insert(
-                uuid7(), request.name, request.language, request.metadata
-            )
+            created = scope.agent_id is None and await agents.insert(uuid7(), request)
             row = await agents.by_name(request.name)
             if row is None and scope.agent_id is not None:
                 raise PermissionDeniedProblem("This key is for one agent: it makes no others.")
@@ -79,8 +77,8 @@ class AgentService:
 
         Raises PermissionDeniedProblem for a new name where a key is for one agent: it would tell the names of others.
         """
-        changes = {field: getattr(request, field) for field in request.model_fields_set}
-        empty = [field for field, value in changes.items() if value is None]
+        changes = request.model_dump(mode="json", include=request.model_fields_set)
+        empty = [field for field, value in changes.items() if value is None and field != "hop_penalty"]
         if empty:
             raise InvalidInputProblem.of(empty[0], "must not be null")
         try:

@@ -16,11 +16,13 @@ from engram.cli.doctor.command import doctor
 from engram.cli.edges import edges
 from engram.cli.errors import FAILED, INTERRUPTED, complaint
 from engram.cli.evaluation.command import evaluate
+from engram.cli.forget import forget
 from engram.cli.importing.command import import_file
 from engram.cli.jobs import app as jobs_app
 from engram.cli.jobs import rebuild_links
 from engram.cli.keys import app as keys_app
 from engram.cli.logs import debugging
+from engram.cli.memories import memories
 from engram.cli.migrate import migrate
 from engram.cli.output import abandon, tolerate_any_text, write_error
 from engram.cli.recall import recall
@@ -41,7 +43,14 @@ app = typer.Typer(
 
 _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
     "Server": {"serve": serve, "worker": worker, "migrate": migrate, "doctor": doctor, "demo": demo},
-    "Memories": {"remember": remember, "recall": recall, "edges": edges, "import": import_file},
+    "Memories": {
+        "remember": remember,
+        "recall": recall,
+        "memories": memories,
+        "edges": edges,
+        "forget": forget,
+        "import": import_file,
+    },
     "Work": {"rebuild-links": rebuild_links},
     "Quality": {"eval": evaluate},
     "Access": {"audit": audit},

@@ -10,8 +10,9 @@ from uuid import UUID
 import numpy as np
 
 from engram.agents.service import AgentService
+from engram.graph.assertions import stored_ends
 from engram.graph.found import FoundEdges
-from engram.graph.repository import EdgeRepository, NewEdge, stored_ends
+from engram.graph.repository import EdgeRepository, NewEdge
 from engram.graph.schemas import RelationType
 from engram.graph.thematic import nearest, weight
 from engram.graph.tuning import GraphTuning

@@ -27,13 +27,18 @@ class ListingRepository:
         self, agent_id: UUID, visibility: Visibility, *, limit: int, after: UUID | None
     ) -> tuple[list[dict[str, Any]], bool]:
         """Memories, the latest to arrive first: a portion of at most ``limit``, and whether there are more."""
+        await self._plan_for(visibility)
         p = Parameters()
-        seen = self._seen(agent_id, visibility, p)
+        bound, before = f"{p(limit, 'int')} + 1", ""
         if after is not None:
-            seen += f" AND m.id < {p(after, 'uuid')}"
+            before = f" AND m.id < {p(after, 'uuid')}"
+        parts = [
+            f"SELECT {WIRE_COLUMNS} FROM {seen}{before} ORDER BY m.id DESC LIMIT {bound}"
+            for seen in self._halves(agent_id, visibility, p)
+        ]
         rows = await self._driver.fetch(
             portion(
-                f"SELECT {WIRE_COLUMNS} FROM {seen} ORDER BY m.id DESC LIMIT {p(limit, 'int')} + 1",
+                f"SELECT * FROM (({') UNION ALL ('.join(parts)})) AS halves ORDER BY id DESC LIMIT {bound}",
                 columns=WIRE_COLUMNS,
                 size=WIRE_BYTES,
                 order="id DESC",
@@ -44,19 +49,31 @@ class ListingRepository:
         return shown(rows)
 
     async def total(self, agent_id: UUID, visibility: Visibility) -> int:
+        await self._plan_for(visibility)
         p = Parameters()
-        total: int = await self._driver.fetchval(
-            f"SELECT count(*) FROM {self._seen(agent_id, visibility, p)}", *p.values
-        )
+        counts = [f"(SELECT count(*) FROM {seen})" for seen in self._halves(agent_id, visibility, p)]
+        total: int = await self._driver.fetchval(f"SELECT {' + '.join(counts)}", *p.values)
         return total
 
     async def ids(self, agent_id: UUID, visibility: Visibility, *, limit: int) -> list[UUID]:
-        """At most ``limit`` of them, the first to arrive first."""
+        """At most ``limit`` of those that stand, the first to arrive first."""
+        assert visibility.known_at is None, "what was known may stand no more"
+        await self._plan_for(visibility)
         p = Parameters()
-        seen = self._seen(agent_id, visibility, p)
+        (seen,) = self._halves(agent_id, visibility, p)
         rows = await self._driver.fetch(f"SELECT m.id FROM {seen} ORDER BY m.id LIMIT {p(limit, 'int')}", *p.values)
         return [row["id"] for row in rows]
 
-    def _seen(self, agent_id: UUID, visibility: Visibility, p: Parameters) -> str:
+    async def _plan_for(self, visibility: Visibility) -> None:
+        """Have statements planned for their values, until the transaction ends, where that pays."""
+        if visibility.selective:
+            await self._driver.execute("SET LOCAL plan_cache_mode = force_custom_plan")
+
+    def _halves(self, agent_id: UUID, visibility: Visibility, p: Parameters) -> list[str]:
+        """What is seen, in parts that are ordered and cut off one by one, each through an index: of both together all
+        would be sorted."""
         mine = f"m.agent_id = {p(agent_id, 'uuid')} AND m.tenant_id = {p(self._tenant_id, 'uuid')}"
-        return f"{visibility.memories(p)} m WHERE {mine} AND {visibility.sql('m', p)}"
+        if visibility.selective:
+            # True of every memory, and what makes the indexes by time known.
+            mine += " AND m.confidence >= 0"
+        return [f"{half} m WHERE {mine} AND {visibility.sql('m', p)}" for half in visibility.halves(p)]

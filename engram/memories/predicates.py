@@ -74,9 +74,19 @@ class Visibility:
         """When what is looked for holds: ``as_of``, or else now, which is ``known_at`` where that is asked for."""
         return self.as_of or self.known_at or self.now
 
+    @property
+    def selective(self) -> bool:
+        """Whether it depends on the values how much is left, so that no plan is good for all of them."""
+        ranges = (self.as_of, self.began_from, self.began_before, self.updated_since, self.key_prefix)
+        return any(bound is not None for bound in ranges)
+
     def memories(self, p: Parameters) -> str:
         """The relation ``memories``, as it was known."""
         return known.memories(self.known_at, p)
+
+    def halves(self, p: Parameters) -> list[str]:
+        """The same as relations that are read one by one, in some order and up to some number."""
+        return known.halves(self.known_at, p)
 
     def lexemes(self, p: Parameters) -> str:
         """The relation ``memory_lexemes``, as it was known; rows with ``past`` go before others of their memory."""
@@ -95,7 +105,8 @@ class Visibility:
         ends = f"({alias}.valid_until IS NULL OR {alias}.valid_until > {at})"
         if self.as_of is None:
             return f"{alias}.status <> 'deleted' AND {ends}"
-        return f"{alias}.status <> 'deleted' AND (({alias}.valid_from <= {at} AND {ends}) OR {alias}.earlier @> {at})"
+        held = f"({alias}.valid_from <= {at} AND {ends}) OR ({alias}.earlier IS NOT NULL AND {alias}.earlier @> {at})"
+        return f"{alias}.status <> 'deleted' AND ({held})"
 
     def sql(self, alias: str, p: Parameters) -> str:
         """The whole predicate."""

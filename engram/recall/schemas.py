@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from engram.graph.schemas import Direction, RelationType
+from engram.graph.schemas import HopPenalty, PathStep, RelationType
 from engram.memories.criteria import PastCriteria
 from engram.memories.schemas import Memory
 from engram.wire import (
@@ -27,7 +27,10 @@ class RecallRequest(PastCriteria):
     top_k: Annotated[int, Field(ge=1, le=200), A_NUMBER] = 10
     graph_weight: Unit = Field(default=0.4, description="0 ranks by vector alone, 1 by the graph alone.")
     max_hops: Annotated[int, Field(ge=0, le=5), A_NUMBER] = 2
-    hop_penalty: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False), A_NUMBER] = 0.05
+    hop_penalty: HopPenalty | None = Field(
+        default=None,
+        description="What each hop costs; default: the agent's or the server's, 0.05 unless they say else.",
+    )
     lexical: Truth = Field(default=True, description="Whether words that query and memory share count.")
     relation_types: list[RelationType] | None = Field(
         default=None, max_length=len(RelationType), description="Walk only these; an empty list walks none."
@@ -40,18 +43,6 @@ class RecallRequest(PastCriteria):
     )
     explain: Truth = False
     embedding: Embedding | None = Field(default=None, description="The query's embedding, if computed already.")
-
-
-class PathStep(ResponseModel):
-    """One memory on the chain behind a graph score. The first step is the anchor, reached by no edge; where
-    the query names an entity that it is about, at 0 hops, the step says so."""
-
-    memory_id: Id
-    relation_type: RelationType | None = None
-    direction: Direction | None = None
-    weight: float | None = None
-    multiplier: float | None = None
-    entity: str | None = None
 
 
 class Alternative(ResponseModel):
@@ -69,6 +60,7 @@ class Explanation(ResponseModel):
     vector_rank: int | None
     lexical_rank: int | None
     graph_rank: int | None
+    hop_penalty: float = Field(default=0.05, description="What each hop on the path cost.")
     anchor_score: float | None = Field(description="Score of the path's anchor; null without a path.")
     terms: list[str] = Field(
         description="Terms of the query that the memory has: stems, phrases, and fields (@name, #date)."

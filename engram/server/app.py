@@ -15,6 +15,7 @@ from starlette.middleware import Middleware
 
 import engram.agents.routes
 import engram.audit.routes
+import engram.graph.exploration_routes
 import engram.graph.routes
 import engram.jobs.routes
 import engram.memories.changes.routes
@@ -49,6 +50,7 @@ _ROUTERS = (
     engram.memories.routes.router,
     engram.memories.changes.routes.router,
     engram.graph.routes.router,
+    engram.graph.exploration_routes.router,
     engram.audit.routes.router,
     engram.jobs.routes.router,
     health.router,

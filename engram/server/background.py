@@ -12,11 +12,11 @@ from engram.telemetry.watching import Telemetry, watching
 SWEEP_SECONDS = 300.0
 """How often answers that were kept for their time are removed."""
 
-DRAIN_SECONDS = 10.0
-"""How long jobs may take to come to a place to stop at, after the server was told to."""
-
 CANCEL_SECONDS = 5.0
 """How long work that is cancelled may take to end before it is cancelled again."""
+
+DRAIN_SECONDS = 10.0
+"""How long jobs may take to come to a place to stop at, after the server was told to."""
 
 
 @asynccontextmanager

@@ -108,9 +108,19 @@ async def purge_memory(client: httpx.AsyncClient, world: World) -> httpx.Respons
     return await client.post(f"/v1/memories/{world.first}/purge")
 
 
+async def delete_memories(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post("/v1/memories/delete", json={"agent_id": world.agent, "all": True})
+
+
 async def create_edge(client: httpx.AsyncClient, world: World) -> httpx.Response:
     edge = {"source_id": world.second, "target_id": world.first, "relation_type": "supports"}
     return await client.post("/v1/graph/edges", json=edge)
+
+
+async def create_edges(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    ends = {"source_id": world.second, "target_id": world.first}
+    edges = [{**ends, "relation_type": relation} for relation in ("supports", "derived_from", "supports")]
+    return await client.post("/v1/graph/edges/batch", json={"edges": edges})
 
 
 async def delete_edge(client: httpx.AsyncClient, world: World) -> httpx.Response:
@@ -158,8 +168,12 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
         case "purge_memory":
             counts = {name: count for name, count in body.items() if isinstance(count, int)}
             return Expected("memory.purge", world.agent, [world.first], counts)
+        case "delete_memories":
+            return Expected("memory.delete", world.agent, sorted([world.first, world.second]))
         case "create_edge":
             return Expected("edge.create", world.agent, [world.second, world.first], {"relation_type": "supports"})
+        case "create_edges":
+            return Expected("edge.create", world.agent, sorted([world.second, world.first]), {"edges": 2})
         case "rebuild_links":
             return Expected("agent.rebuild", world.agent, [body["id"]])
         case "retry_job" | "retry_jobs":
@@ -172,9 +186,10 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
 WRITES: dict[str, Write] = {
     write.__name__: write
     for write in (
-        *(create_agent, update_agent, delete_agent, create_memory, create_memories, delete_memory),
+        *(create_agent, update_agent, delete_agent, create_memory, create_memories, delete_memory, delete_memories),
         *(set_memory, update_memory, supersede_memory, restore_memory, purge_memory),
-        *(create_edge, delete_edge, rebuild_links, retry_job, retry_jobs),
+        *(create_edge, create_edges, delete_edge),
+        *(rebuild_links, retry_job, retry_jobs),
     )
 }
 

@@ -33,7 +33,10 @@ def request_for(world: World, place: Place) -> dict[str, Any]:
         "recall": of_agent | {"query": "Where is Alice?"},
         "list_memories": of_agent,
         "get_edges": {"memory_id": first},
+        "get_neighborhood": {"memory_id": first},
+        "find_paths": {"source_id": first, "target_id": second},
         "create_edge": edge,
+        "create_edges": {"edges": [edge]},
         "delete_edge": edge,
     }
     return requests.get(place.operation, {})

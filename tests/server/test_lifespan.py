@@ -60,13 +60,13 @@ async def test_work_that_misses_its_cancellation_does_not_hold_up_the_end(
     Python 3.11 does that, and the pool waits with it."""
     begun = asyncio.Event()
 
-    async def sweep(self: IdempotencyService) -> int:
+    async def sweep_forever(self: IdempotencyService, pause: float) -> None:
         begun.set()
         with suppress(asyncio.CancelledError):
             await asyncio.Event().wait()
-        return 0
+        await asyncio.Event().wait()
 
-    monkeypatch.setattr(IdempotencyService, "sweep", sweep)
+    monkeypatch.setattr(IdempotencyService, "sweep_forever", sweep_forever)
     monkeypatch.setattr(background, "CANCEL_SECONDS", 0.1)
     async with asyncio.timeout(20), server.lifespan(server.create_app(settings)):
         await begun.wait()

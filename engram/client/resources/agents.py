@@ -12,7 +12,12 @@ from engram.jobs.schemas import Job
 
 
 def create_agent(
-    name: str, *, metadata: Mapping[str, Any] | None = None, language: str | None = None
+    name: str,
+    *,
+    metadata: Mapping[str, Any] | None = None,
+    language: str | None = None,
+    decay_multipliers: Mapping[str, float] | None = None,
+    hop_penalty: float | None = None,
 ) -> Operation[Agent]:
     """Get the agent of that name, or create it.
 
@@ -20,8 +25,17 @@ def create_agent(
         name: Unique among the agents of the API key's tenant.
         metadata: Any JSON object. Used only where the agent is created.
         language: Language whose words are stemmed, such as ``german``; ``none`` stems nothing.
+        decay_multipliers: (0, 1] by relation: what a hop keeps, where it is not the server's.
+        hop_penalty: [0, 1): what each hop costs; default: the server's.
     """
-    return Request("POST", "/v1/agents", Agent, body=given(name=name, metadata=metadata, language=language))
+    body = given(
+        name=name,
+        metadata=metadata,
+        language=language,
+        decay_multipliers=decay_multipliers,
+        hop_penalty=hop_penalty,
+    )
+    return Request("POST", "/v1/agents", Agent, body=body)
 
 
 def get_agent(agent_id: AnyId) -> Operation[Agent]:
@@ -41,14 +55,20 @@ def list_agents(*, name: str | None = None, limit: int | None = None, cursor: st
 
 
 def update_agent(
-    agent_id: AnyId, *, name: str | None = None, metadata: Mapping[str, Any] | None = None
+    agent_id: AnyId,
+    *,
+    name: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    decay_multipliers: Mapping[str, float] | None = None,
+    hop_penalty: float | None = None,
 ) -> Operation[Agent]:
-    """Change what is given, and keep the rest. ``metadata`` is replaced as a whole.
+    """Change what is given, and keep the rest. ``metadata`` and ``decay_multipliers`` are replaced as a whole.
 
     Raises ConflictError where another agent has that name.
     """
     path = to_path("/v1/agents/{agent_id}", agent_id=agent_id)
-    return Request("PATCH", path, Agent, body=given(name=name, metadata=metadata))
+    body = given(name=name, metadata=metadata, decay_multipliers=decay_multipliers, hop_penalty=hop_penalty)
+    return Request("PATCH", path, Agent, body=body)
 
 
 def delete_agent(agent_id: AnyId) -> Operation[None]:

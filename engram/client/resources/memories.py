@@ -155,7 +155,7 @@ def recall(
         top_k: At most this many, 1 to 200; default: 10.
         graph_weight: [0, 1]: 0 ranks by vector alone, 1 by the graph alone; default: 0.4.
         max_hops: How far to walk, 0 to 5; default: 2.
-        hop_penalty: [0, 1): what each hop costs; default: 0.05.
+        hop_penalty: [0, 1): what each hop costs; default: the agent's or the server's, 0.05 unless they say else.
         lexical: Whether words that query and memory share count; default: yes.
         relation_types: Walk only edges of these types; an empty list walks none.
         as_of: Only what held at this moment.
