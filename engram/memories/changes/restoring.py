@@ -69,7 +69,7 @@ class RestorationService:
             except _Otherwise as otherwise:
                 begins = otherwise.begins
                 continue
-            await self._writing.projector.run(scope, read.memory.agent_id, [id])
+            await self._writing.projector.run(scope, read.memory.agent_id, [id], changed=True)
             return await self._writing.memories.get(scope, memory_id)
         raise ConflictProblem(CONTESTED)
 
@@ -138,7 +138,7 @@ class RestorationService:
             if memory.superseded_by is not None:
                 await successions.close((memory.superseded_by, id, begins), now=now)
             await successions.draw(id, begins, between, now=now)
-        await self._writing.writer.owe(connection, scope, agent_id, [id], now)
+        await self._writing.writer.owe(connection, scope, agent_id, [id], now, changed=True)
         replaced = [between.before.id] if between.before is not None else []
         await self._audit.record(connection, scope, Action.memory_restore, agent_id=agent_id, targets=[id, *replaced])
 

@@ -69,7 +69,7 @@ class RevisionService:
             if written is None:
                 continue  # changed by someone else since it was read
             if revision.found_by is not None:
-                await self._writing.projector.run(scope, written, [id])
+                await self._writing.projector.run(scope, written, [id], changed=True)
             return await self._writing.memories.get(scope, memory_id)
         raise ConflictProblem(CONTESTED)
 
@@ -135,7 +135,7 @@ class RevisionService:
                 await self._reindexing.add(connection, scope, memory.agent_id, id, revision.found_by)
                 if "embedding" in revision.changes:
                     await self._links.forget(connection, scope, memory.agent_id, id, now)
-                await self._writing.writer.owe(connection, scope, memory.agent_id, [id], now)
+                await self._writing.writer.owe(connection, scope, memory.agent_id, [id], now, changed=True)
             await self._audit.record(
                 connection,
                 scope,
