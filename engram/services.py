@@ -32,6 +32,9 @@ from engram.recall.service import RecallService
 from engram.settings import Settings
 from engram.tenants.authentication import Authenticator
 from engram.tenants.database import TenantDatabase
+from engram.transfer.exporting.service import ExportService
+from engram.transfer.importing.service import ImportService
+from engram.transfer.importing.staging import AbandonedImports
 from engram.tuning import Tuning
 
 
@@ -48,6 +51,9 @@ class Services:
     graph: GraphService
     recall: RecallService
     audit: AuditService
+    exports: ExportService
+    imports: ImportService
+    abandoned: AbandonedImports
 
 
 @asynccontextmanager
@@ -114,6 +120,9 @@ async def assemble(
             ThematicProjection(tenants, agents, index, threshold, tuning.graph),
         ],
     )
+    abandoned = AbandonedImports(database, tenants)
+    # Each holds a connection for long.
+    at_once = max(1, settings.pool_size // 4)
     return Services(
         settings=settings,
         database=database,
@@ -135,4 +144,15 @@ async def assemble(
         graph=GraphService(tenants, agents, tuning.graph),
         recall=RecallService(tenants, embedder, index, tuning),
         audit=AuditService(tenants),
+        exports=ExportService(tenants, agents, model, at_once=at_once),
+        imports=ImportService(
+            tenants,
+            embedder,
+            index,
+            abandoned,
+            tuning=tuning.memory,
+            longest_line=settings.max_body_bytes,
+            at_once=at_once,
+        ),
+        abandoned=abandoned,
     )

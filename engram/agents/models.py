@@ -8,9 +8,11 @@ from uuid import UUID
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     DateTime,
     ForeignKey,
     ForeignKeyConstraint,
+    Index,
     SmallInteger,
     Text,
     UniqueConstraint,
@@ -25,7 +27,11 @@ from engram.db.base import Base
 
 class AgentRow(Base):
     __tablename__ = "agents"
-    __table_args__ = (UniqueConstraint("tenant_id", "name"), UniqueConstraint("tenant_id", "id"))
+    __table_args__ = (
+        UniqueConstraint("tenant_id", "name"),
+        UniqueConstraint("tenant_id", "id"),
+        Index("agents_importing_idx", "updated_at", postgresql_where=text("importing")),
+    )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     tenant_id: Mapped[UUID] = mapped_column(ForeignKey("tenants.id", ondelete="CASCADE"))
@@ -35,6 +41,8 @@ class AgentRow(Base):
     extra: Mapped[dict[str, Any]] = mapped_column("metadata", JSONB, server_default=text("'{}'::jsonb"))
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
     updated_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
+    # Nobody sees it before all of it is there; until then updated_at says when its import last went on.
+    importing: Mapped[bool] = mapped_column(Boolean, server_default=text("false"))
 
 
 class AgentCounterRow(Base):

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from engram.agents.hidden import shown
 from engram.db.database import driver
 from engram.graph.neighbours import COLUMNS, Neighbourhood
 from engram.graph.relations import UNDIRECTED
@@ -43,10 +44,10 @@ class EdgeRepository:
     async def agents_of(self, memory_ids: Collection[UUID]) -> dict[UUID, UUID]:
         """The agent of each of these memories that stands."""
         rows = await self._driver.fetch(
-            """
+            f"""
             SELECT id, agent_id FROM memories
             WHERE id = ANY ($1::uuid[]) AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)
-                AND status <> 'deleted'
+                AND status <> 'deleted' AND {shown("memories")}
             """,
             list(memory_ids),
             self._tenant_id,

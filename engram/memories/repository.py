@@ -10,6 +10,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from engram.agents.hidden import shown as of_a_seen_agent
 from engram.db.database import driver
 from engram.db.parameters import Parameters
 from engram.db.portions import portion, shown
@@ -191,7 +192,7 @@ class MemoryRepository:
         row = await self._driver.fetchrow(
             f"""
             SELECT {WIRE_COLUMNS}, chunks FROM memories
-            WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)
+            WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) AND {of_a_seen_agent("memories")}
             """,
             id,
             self._tenant_id,
@@ -302,9 +303,10 @@ class MemoryRepository:
     async def agent_of(self, id: UUID) -> UUID | None:
         """The agent of a memory that is not deleted."""
         agent_id: UUID | None = await self._driver.fetchval(
-            """
+            f"""
             SELECT agent_id FROM memories
             WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) AND status <> 'deleted'
+                AND {of_a_seen_agent("memories")}
             """,
             id,
             self._tenant_id,

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 
+from engram.transfer.example import EMPTY_EXPORT
 from tests.fixtures.servers import openapi
 
 
@@ -53,6 +54,11 @@ async def delete_agent(client: httpx.AsyncClient, world: World) -> httpx.Respons
     return await client.delete(f"/v1/agents/{world.agent}")
 
 
+async def import_agent(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    lines = {"content": EMPTY_EXPORT.encode(), "headers": {"content-type": "application/x-ndjson"}}
+    return await client.post("/v1/agents/import", **lines)
+
+
 async def create_memory(client: httpx.AsyncClient, world: World) -> httpx.Response:
     return await client.post("/v1/memories", json={"agent_id": world.agent, "content": "The rent is due."})
 
@@ -86,6 +92,9 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
             return Expected("agent.update", world.agent, [world.agent], {"fields": ["metadata", "name"]})
         case "delete_agent":
             return Expected("agent.delete", world.agent, [world.agent], {"name": "clerk"})
+        case "import_agent":
+            counts = dict.fromkeys(("memory", "memory_version", "entity", "mention", "edge", "edge_version"), 0)
+            return Expected("agent.import", body["id"], [body["id"]], {"name": "newcomer", **counts})
         case "create_memory":
             return Expected("memory.create", world.agent, [body["id"]])
         case "create_memories":
@@ -103,7 +112,7 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
 WRITES: dict[str, Write] = {
     write.__name__: write
     for write in (
-        *(create_agent, update_agent, delete_agent, create_memory, create_memories, delete_memory),
+        *(create_agent, update_agent, delete_agent, import_agent, create_memory, create_memories, delete_memory),
         *(create_edge, delete_edge),
     )
 }
