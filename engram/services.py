@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 from asyncpg import InsufficientPrivilegeError
 
@@ -22,11 +23,17 @@ from engram.entities.projection import EntityProjection
 from engram.entities.service import EntityService
 from engram.graph.projection import ThematicProjection
 from engram.graph.service import GraphService
+from engram.graph.supersession import SupersessionEdges
+from engram.graph.thematic_links import ThematicLinks
 from engram.idempotency.service import IdempotencyService
+from engram.memories.changes.reindexing import Reindexing
+from engram.memories.changes.service import MemoryChanges
+from engram.memories.changes.writing import Writing
 from engram.memories.projections import Projector
 from engram.memories.registration import register_model
 from engram.memories.service import MemoryService
 from engram.memories.texts import MemoryTexts
+from engram.memories.writing import MemoryWriter
 from engram.problems import ConfigurationProblem
 from engram.recall.service import RecallService
 from engram.settings import Settings
@@ -48,6 +55,7 @@ class Services:
     projector: Projector
     agents: AgentService
     memories: MemoryService
+    changes: MemoryChanges
     graph: GraphService
     recall: RecallService
     audit: AuditService
@@ -123,6 +131,12 @@ async def assemble(
     abandoned = AbandonedImports(database, tenants)
     # Each holds a connection for long.
     at_once = max(1, settings.pool_size // 4)
+    entities = EntityService()
+    writer = MemoryWriter(index, entities, projector)
+    proposes = settings.entity_recognition == "rules"
+    memories = MemoryService(
+        tenants, embedder, agents, entities, projector, writer, tuning=tuning.memory, propose_names=proposes
+    )
     return Services(
         settings=settings,
         database=database,
@@ -131,15 +145,14 @@ async def assemble(
         idempotency=IdempotencyService(database, tenants, agents),
         projector=projector,
         agents=agents,
-        memories=MemoryService(
-            tenants,
-            embedder,
-            index,
-            agents,
-            EntityService(),
-            projector,
-            tuning=tuning.memory,
-            propose_names=settings.entity_recognition == "rules",
+        memories=memories,
+        changes=MemoryChanges.assemble(
+            Writing(tenants, embedder, agents, memories, projector, writer, tuning.memory, proposes),
+            database,
+            Reindexing(index, entities),
+            SupersessionEdges(),
+            ThematicLinks(),
+            recovery=timedelta(days=settings.recovery_days),
         ),
         graph=GraphService(tenants, agents, tuning.graph),
         recall=RecallService(tenants, embedder, index, tuning),

@@ -96,6 +96,11 @@ class Settings(BaseSettings):
         "rules: runs of capitalised words are names too.",
     )
 
+    # Memories
+    recovery_days: int = Field(
+        default=14, ge=1, le=3650, description="How long what was deleted can be restored; then it is erased."
+    )
+
     # Logs
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["console", "json"] = "console"

@@ -22,6 +22,21 @@ depends_on = None
 
 TENANT = "nullif(current_setting('engram.tenant_id', true), '')::uuid"
 
+TWINS = """
+    CREATE FUNCTION engram_twins(agent uuid, hashes bytea[])
+    RETURNS TABLE (dedup_hash bytea, id uuid, valid_until timestamptz)
+    LANGUAGE sql STABLE SET enable_sort = off AS $$
+        SELECT twin.dedup_hash, twin.id, twin.valid_until
+        FROM unnest(hashes) AS given (dedup_hash)
+        CROSS JOIN LATERAL (
+            SELECT m.dedup_hash, m.id, m.valid_until FROM memories m
+            WHERE m.agent_id = agent AND m.dedup_hash >= given.dedup_hash{current}
+            ORDER BY m.dedup_hash LIMIT 1
+        ) AS twin
+        WHERE twin.dedup_hash = given.dedup_hash
+    $$
+"""
+
 MEMORIES = (
     "ALTER TABLE memories"
     " ADD COLUMN version integer NOT NULL DEFAULT 1,"
@@ -39,6 +54,12 @@ MEMORIES = (
     "CREATE INDEX memories_key_idx ON memories (agent_id, key, id) WHERE key IS NOT NULL",
     "CREATE INDEX memories_successor_idx ON memories (superseded_by, agent_id) WHERE superseded_by IS NOT NULL",
     "CREATE INDEX memories_deleted_idx ON memories (deleted_at) WHERE status = 'deleted'",
+    # What is superseded or deleted keeps its hash, and stands for nothing.
+    "DROP INDEX memories_dedup_idx",
+    "CREATE UNIQUE INDEX memories_dedup_idx ON memories (agent_id, dedup_hash)"
+    " WHERE dedup_hash IS NOT NULL AND status = 'current'",
+    "DROP FUNCTION engram_twins(uuid, bytea[])",
+    TWINS.format(current=" AND m.status = 'current'"),
     "DROP INDEX memories_session_idx",
     "CREATE INDEX memories_session_idx ON memories (agent_id, session_id, valid_from, id)"
     " INCLUDE (status, valid_until, tenant_id, earlier) WHERE session_id IS NOT NULL AND status <> 'deleted'",
@@ -52,6 +73,11 @@ UNDONE_MEMORIES = (
     "DROP INDEX memories_key_idx",
     "DROP INDEX memories_slot_order_idx",
     "DROP INDEX memories_slot_idx",
+    "DROP FUNCTION engram_twins(uuid, bytea[])",
+    TWINS.format(current=""),
+    "UPDATE memories SET dedup_hash = NULL WHERE status <> 'current'",
+    "DROP INDEX memories_dedup_idx",
+    "CREATE UNIQUE INDEX memories_dedup_idx ON memories (agent_id, dedup_hash) WHERE dedup_hash IS NOT NULL",
     "ALTER TABLE memories DROP CONSTRAINT memories_window_check",
     "UPDATE memories SET valid_until = valid_from + interval '1 microsecond' WHERE valid_until = valid_from",
     "ALTER TABLE memories ADD CONSTRAINT memories_window_check CHECK (valid_until IS NULL OR valid_until > valid_from)",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from enum import Enum
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 from urllib.parse import quote, urlencode
 from uuid import UUID
 
@@ -35,6 +35,24 @@ When = datetime | date | str
 
 Vector = Sequence[float] | ArrayLike
 """An embedding: numbers in a list or an array."""
+
+
+class _NotGiven(Enum):
+    """Tells "not given" from None, where None is something to be said."""
+
+    NOT_GIVEN = "not given"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+NOT_GIVEN = _NotGiven.NOT_GIVEN
+NotGiven = Literal[_NotGiven.NOT_GIVEN]
+
+
+def said(**arguments: object) -> dict[str, object]:
+    """The arguments that are given, None among them."""
+    return {name: value for name, value in arguments.items() if value is not NOT_GIVEN}
 
 
 def given(**arguments: object) -> dict[str, object]:

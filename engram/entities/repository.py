@@ -118,8 +118,25 @@ class EntityRepository:
         )
         await self.add_mentions(agent_id, mentions)
 
-    async def remove_mentions(self, agent_id: UUID, memory_id: UUID) -> None:
-        await self._driver.execute("DELETE FROM mentions WHERE agent_id = $1 AND memory_id = $2", agent_id, memory_id)
+    async def remove_mentions(self, agent_id: UUID, memory_ids: Sequence[UUID]) -> None:
+        # In key order, as replace_recognized.
+        await self._driver.execute(
+            """
+            DELETE FROM mentions gone
+            USING (
+                SELECT m.entity_id, m.memory_id
+                FROM mentions m
+                WHERE m.agent_id = $1 AND m.tenant_id = $2 AND m.memory_id = ANY ($3::uuid[])
+                ORDER BY m.entity_id, m.memory_id
+                FOR UPDATE
+            ) AS stale
+            WHERE gone.agent_id = $1 AND gone.tenant_id = $2
+                AND gone.entity_id = stale.entity_id AND gone.memory_id = stale.memory_id
+            """,
+            agent_id,
+            self._tenant_id,
+            list(memory_ids),
+        )
 
     async def named_in(self, agent_id: UUID, openings: Set[str]) -> dict[str, UUID]:
         """Entities whose name opens so, by canonical name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -31,9 +32,11 @@ class EntityService:
         ]
         await entities.add_mentions(agent_id, declared + proposed)
 
-    async def forget(self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_id: UUID) -> None:
-        """Take a memory's mentions away. Its entities stay: others may name them."""
-        await EntityRepository(connection, scope).remove_mentions(agent_id, memory_id)
+    async def forget(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]
+    ) -> None:
+        """Take the mentions of memories away. Their entities stay: others may name them."""
+        await EntityRepository(connection, scope).remove_mentions(agent_id, memory_ids)
 
     async def of_memory(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_id: UUID

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.agents.hidden import shown
 from engram.db.database import driver
+from engram.graph.history import known_from
 from engram.graph.neighbours import COLUMNS, Neighbourhood
 from engram.graph.relations import UNDIRECTED
 from engram.graph.schemas import EdgeCreate, RelationType
@@ -66,9 +67,11 @@ class EdgeRepository:
         rows = sorted(best.items(), key=lambda edge: (edge[0][0].int, edge[0][1].int, edge[0][2]))
         # Only between memories that are still there: one may have been erased since it was found.
         await self._driver.execute(
-            """
-            INSERT INTO edges AS edge (agent_id, tenant_id, source_id, target_id, relation_type, weight, origin)
-            SELECT $1, $2, new.source_id, new.target_id, new.relation_type, new.weight, $7
+            f"""
+            INSERT INTO edges AS edge (
+                agent_id, tenant_id, source_id, target_id, relation_type, weight, origin, updated_at
+            )
+            SELECT $1, $2, new.source_id, new.target_id, new.relation_type, new.weight, $7, {known_from("new", "now()")}
             FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::float8[])
                 AS new (source_id, target_id, relation_type, weight)
             JOIN memories s ON s.agent_id = $1 AND s.id = new.source_id

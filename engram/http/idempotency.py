@@ -26,6 +26,8 @@ from engram.tenants.roles import Role
 REPLAYED = "Idempotent-Replayed"
 MAX_KEY_CHARS = 255
 
+_SHORT = 4096
+
 _KEY = re.compile(rf"[\x21-\x7e]{{1,{MAX_KEY_CHARS}}}")
 
 
@@ -98,6 +100,9 @@ def _subject(request: Request, body: BaseModel | None, response: Response) -> Su
     if (agent_id := given.get("agent_id")) is not None:
         return Subject(agent_id=UUID(agent_id))
     if (memory_id := given.get("memory_id") or given.get("source_id")) is not None:
-        return Subject(memory_id=UUID(memory_id))
+        # What erases a memory says whose it was; to look that up afterwards would be too late.
+        answered = from_json(bytes(response.body)) if len(response.body) < _SHORT else {}
+        whose = answered.get("agent_id")
+        return Subject(memory_id=UUID(memory_id)) if whose is None else Subject(agent_id=UUID(whose))
     # What names neither makes an agent, and answers with it.
     return Subject(agent_id=UUID(from_json(bytes(response.body))["id"]))

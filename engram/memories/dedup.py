@@ -22,8 +22,17 @@ def dedup_hash(
     times stays two.
     """
     began = valid_from.isoformat() if valid_from is not None else None
+    return _digest(user_id, session_id, key, began, normal("NFC", content))
+
+
+def slot_hash(key: str, *, user_id: str | None, session_id: str | None) -> bytes:
+    """32 bytes that stand for a key in its partition of user and session. Keys are equal as NFC text."""
+    return _digest(user_id, session_id, normal("NFC", key))
+
+
+def _digest(*parts: str | None) -> bytes:
     digest = hashlib.sha256()
-    for part in (user_id, session_id, key, began, normal("NFC", content)):
+    for part in parts:
         # A length before each part, and a mark for none, so that parts cannot run into each other.
         encoded = b"" if part is None else part.encode()
         digest.update(b"-" if part is None else b"+")

@@ -53,7 +53,7 @@ class MemoryRow(Base):
             "agent_id",
             "dedup_hash",
             unique=True,
-            postgresql_where=text("dedup_hash is not null"),
+            postgresql_where=text("dedup_hash is not null and status = 'current'"),
         ),
         # Look-up by id alone (`get_edges(memory_id=...)`), and every page of a list.
         Index("memories_id_idx", "id"),
@@ -118,7 +118,7 @@ class MemoryRow(Base):
     extra: Mapped[dict[str, Any]] = mapped_column("metadata", JSONB)
     # What the writer declared. Mentions are projected from it, and can be projected again.
     declared_entities: Mapped[list[dict[str, str]]] = mapped_column(JSONB, server_default=text("'[]'::jsonb"))
-    # Null unless current: only what stands can be a twin.
+    # Only of what is current, and has not ended, is there one: that alone can be a twin. A key's value has none.
     dedup_hash: Mapped[bytes | None] = mapped_column(LargeBinary)
     chunks: Mapped[int] = mapped_column(Integer, server_default=text("1"))
     embedding_model_id: Mapped[int] = mapped_column(SmallInteger, ForeignKey("embedding_models.id"))

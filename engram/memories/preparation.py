@@ -15,11 +15,10 @@ from engram.entities.declaration import Declaration, declare
 from engram.entities.proposals import proposed_names
 from engram.memories.dedup import dedup_hash
 from engram.memories.embedding import Embedded
+from engram.memories.indexing import terms_of
 from engram.memories.rows import IndexedTerms, NewMemory
 from engram.memories.schemas import EntityRole, MemoryItem
-from engram.text.fields import about_terms, date_terms, speaker
 from engram.text.stopwords import stop_words
-from engram.text.terms import analyzer_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +28,14 @@ class Prepared:
     rows: list[NewMemory]
     terms: dict[UUID, IndexedTerms]
     declaration: Declaration
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A key in its partition of user and session; ``hash`` stands for it within its agent."""
+
+    key: str
+    hash: bytes
 
 
 def hashes_of(items: Sequence[MemoryItem]) -> list[bytes]:
@@ -41,15 +48,15 @@ def hashes_of(items: Sequence[MemoryItem]) -> list[bytes]:
 
 def prepare(
     items: Sequence[MemoryItem],
-    hashes: Sequence[bytes],
+    hashes: Sequence[bytes | None],
     embedded: Sequence[Embedded],
     language: str,
     now: datetime,
     *,
     propose_names: bool,
+    slot: Slot | None = None,
 ) -> Prepared:
-    """Rows for ``items``, with the hash and the vectors of each."""
-    analyzer = analyzer_for(language)
+    """Rows for ``items``, with the hash and the vectors of each; for the values of ``slot`` where one is given."""
     common = stop_words(language)
     rows: list[NewMemory] = []
     terms: dict[UUID, IndexedTerms] = {}
@@ -57,9 +64,13 @@ def prepare(
     proposals: dict[UUID, list[str]] = {}
     for item, value, vectors in zip(items, hashes, embedded, strict=True):
         id = uuid7()
-        words, phrases = analyzer.document(item.content)
-        terms[id] = IndexedTerms.of(
-            words, about_terms(analyzer, _about(item)) | date_terms(item.valid_from or now) | phrases
+        entities = [entity.model_dump(mode="json") for entity in item.entities]
+        terms[id] = terms_of(
+            item.content,
+            declared=entities,
+            session_id=item.session_id,
+            valid_from=item.valid_from or now,
+            language=language,
         )
         declared[id] = [(entity.name, entity.role is EntityRole.subject) for entity in item.entities]
         if propose_names:
@@ -68,11 +79,13 @@ def prepare(
             NewMemory(
                 id=id,
                 content=item.content,
+                key=slot.key if slot else None,
+                slot_hash=slot.hash if slot else None,
                 user_id=item.user_id,
                 session_id=item.session_id,
-                tags=_json(list(dict.fromkeys(item.tags))),
-                metadata=_json(item.metadata),
-                declared_entities=_json([entity.model_dump(mode="json") for entity in item.entities]),
+                tags=as_json(list(dict.fromkeys(item.tags))),
+                metadata=as_json(item.metadata),
+                declared_entities=as_json(entities),
                 source=item.source,
                 confidence=item.confidence,
                 valid_from=item.valid_from or now,
@@ -86,12 +99,5 @@ def prepare(
     return Prepared(rows, terms, declare(declared, proposals))
 
 
-def _about(item: MemoryItem) -> list[str]:
-    """What a memory declares itself to be about, and who says it: a turn of a session is about its speaker too."""
-    names = [entity.name for entity in item.entities if entity.role is EntityRole.subject]
-    says = speaker(item.content) if item.session_id is not None else None
-    return [*names, says] if says else names
-
-
-def _json(value: Any) -> str:
+def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)

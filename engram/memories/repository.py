@@ -15,6 +15,8 @@ from engram.db.database import driver
 from engram.db.parameters import Parameters
 from engram.db.portions import portion, shown
 from engram.db.vectors import packed
+from engram.embeddings.base import Vectors
+from engram.memories import known
 from engram.memories.models import WIRE_BYTES, WIRE_COLUMNS
 from engram.memories.postings import Postings
 from engram.memories.rows import IndexedTerms, Listing, NewMemory, StoredText, Twin
@@ -47,7 +49,7 @@ class MemoryRepository:
             FROM (
                 SELECT id FROM memories
                 WHERE agent_id = $1 AND id = ANY ($2::uuid[]) AND valid_until <= $3
-                ORDER BY dedup_hash FOR UPDATE
+                ORDER BY id FOR UPDATE
             ) AS ended
             WHERE memories.agent_id = $1 AND memories.id = ended.id
             """,
@@ -58,27 +60,31 @@ class MemoryRepository:
 
     async def insert(self, agent_id: UUID, model_id: int, memories: Sequence[NewMemory], now: datetime) -> set[UUID]:
         """Write rows, and say which are new. One whose twin stands, or is being written, is left out."""
-        rows = sorted(memories, key=lambda memory: memory.dedup_hash)
+        rows = sorted(memories, key=lambda memory: memory.dedup_hash or b"")
         inserted = await self._driver.fetch(
             """
             INSERT INTO memories (
                 agent_id, tenant_id, embedding_model_id, recorded_at, updated_at, id, content, user_id, session_id,
-                tags, metadata, declared_entities, source, confidence, valid_from, valid_until, dedup_hash, chunks,
-                embedding
+                tags, metadata, declared_entities, source, confidence, valid_from, stated_until, dedup_hash, chunks,
+                embedding, key, slot_hash, superseded_by, valid_until, status
             )
             SELECT
                 $1, $2, $3, $4, $4, new.id, new.content, new.user_id, new.session_id,
                 ARRAY(SELECT jsonb_array_elements_text(new.tags)), new.metadata, new.declared_entities, new.source,
-                new.confidence, new.valid_from, new.valid_until, new.dedup_hash, new.chunks, new.embedding
+                new.confidence, new.valid_from, new.stated_until, new.dedup_hash, new.chunks, new.embedding, new.key,
+                new.slot_hash, new.superseded_by, least(new.stated_until, new.ends_early),
+                CASE WHEN new.superseded_by IS NULL THEN 'current' ELSE 'superseded' END
             FROM unnest(
                 $5::uuid[], $6::text[], $7::text[], $8::text[], $9::jsonb[], $10::jsonb[], $11::jsonb[], $12::text[],
-                $13::float8[], $14::timestamptz[], $15::timestamptz[], $16::bytea[], $17::int[], $18::vector[]
+                $13::float8[], $14::timestamptz[], $15::timestamptz[], $16::bytea[], $17::int[], $18::vector[],
+                $19::text[], $20::bytea[], $21::uuid[], $22::timestamptz[]
             ) AS new (
                 id, content, user_id, session_id, tags, metadata, declared_entities, source,
-                confidence, valid_from, valid_until, dedup_hash, chunks, embedding
+                confidence, valid_from, stated_until, dedup_hash, chunks, embedding, key, slot_hash, superseded_by,
+                ends_early
             )
             ORDER BY new.dedup_hash
-            ON CONFLICT (agent_id, dedup_hash) WHERE dedup_hash IS NOT NULL DO NOTHING
+            ON CONFLICT (agent_id, dedup_hash) WHERE dedup_hash IS NOT NULL AND status = 'current' DO NOTHING
             RETURNING id
             """,
             agent_id,
@@ -99,6 +105,10 @@ class MemoryRepository:
             [row.dedup_hash for row in rows],
             [row.chunks for row in rows],
             packed([row.embedding for row in rows]),
+            [row.key for row in rows],
+            [row.slot_hash for row in rows],
+            [row.superseded_by for row in rows],
+            [row.ends_early for row in rows],
         )
         return {row["id"] for row in inserted}
 
@@ -130,13 +140,9 @@ class MemoryRepository:
         )
         await self._count(agent_id, memories=len(postings.ids), terms=sum(postings.lengths))
 
-    async def add_passages(self, agent_id: UUID, model_id: int, memories: Sequence[NewMemory]) -> None:
-        """Write the passages' vectors of new memories."""
-        rows = [
-            (memory.id, position, vector)
-            for memory in sorted(memories, key=lambda memory: memory.id)
-            for position, vector in enumerate(memory.passages)
-        ]
+    async def add_passages(self, agent_id: UUID, model_id: int, passages: Mapping[UUID, Vectors]) -> None:
+        """Write the passages' vectors of memories, an array of the shape (passages, dimension) for each."""
+        rows = [(id, position, vector) for id in sorted(passages) for position, vector in enumerate(passages[id])]
         if not rows:
             return
         await self._driver.execute(
@@ -153,22 +159,37 @@ class MemoryRepository:
         )
         await self._count(agent_id, passages=len(rows))
 
-    async def remove_passages(self, agent_id: UUID, memory_id: UUID) -> None:
+    async def remove_passages(self, agent_id: UUID, memory_ids: Sequence[UUID]) -> None:
         status: str = await self._driver.execute(
-            "DELETE FROM memory_passages WHERE agent_id = $1 AND memory_id = $2", agent_id, memory_id
+            "DELETE FROM memory_passages WHERE agent_id = $1 AND tenant_id = $2 AND memory_id = ANY ($3::uuid[])",
+            agent_id,
+            self._tenant_id,
+            list(memory_ids),
         )
         if (removed := int(status.rsplit(maxsplit=1)[-1])) > 0:
             await self._count(agent_id, passages=-removed)
 
-    async def remove_terms(self, agent_id: UUID, memory_id: UUID) -> None:
-        """Take a memory's words out of the index and out of the running counts."""
+    async def remove_terms(self, agent_id: UUID, memory_ids: Sequence[UUID]) -> None:
+        """Take the words of memories that are in the index out of it, and out of the running counts.
+
+        The caller has locked the memories: nobody else changes rows of theirs, in whatever order they go.
+        """
         await self._driver.execute(
-            "DELETE FROM memory_terms WHERE agent_id = $1 AND memory_id = $2", agent_id, memory_id
+            "DELETE FROM memory_terms WHERE agent_id = $1 AND tenant_id = $2 AND memory_id = ANY ($3::uuid[])",
+            agent_id,
+            self._tenant_id,
+            list(memory_ids),
         )
-        length = await self._driver.fetchval(
-            "DELETE FROM memory_lexemes WHERE agent_id = $1 AND memory_id = $2 RETURNING length", agent_id, memory_id
+        lengths = await self._driver.fetch(
+            """
+            DELETE FROM memory_lexemes WHERE agent_id = $1 AND tenant_id = $2 AND memory_id = ANY ($3::uuid[])
+            RETURNING length
+            """,
+            agent_id,
+            self._tenant_id,
+            list(memory_ids),
         )
-        await self._count(agent_id, memories=-1, terms=-(length or 0))
+        await self._count(agent_id, memories=-len(memory_ids), terms=-sum(row["length"] for row in lengths))
 
     async def _count(self, agent_id: UUID, *, memories: int = 0, terms: int = 0, passages: int = 0) -> None:
         await self._driver.execute(
@@ -187,18 +208,28 @@ class MemoryRepository:
             passages,
         )
 
-    async def get(self, id: UUID) -> dict[str, Any] | None:
-        """A memory in any state, a tombstone too, with the number of its chunks."""
+    async def get(self, id: UUID, known_at: datetime | None = None) -> dict[str, Any] | None:
+        """A memory in any state, a tombstone too, with the number of its chunks; as it was known then, if asked."""
+        p = Parameters()
+        only = p(self._only, "uuid")
         row = await self._driver.fetchrow(
             f"""
-            SELECT {WIRE_COLUMNS}, chunks FROM memories
-            WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) AND {of_a_seen_agent("memories")}
+            SELECT {WIRE_COLUMNS}, chunks FROM {known.memories(known_at, p)} m
+            WHERE m.id = {p(id, "uuid")} AND m.tenant_id = {p(self._tenant_id, "uuid")}
+                AND ({only} IS NULL OR m.agent_id = {only}) AND {of_a_seen_agent("m")}
             """,
-            id,
-            self._tenant_id,
-            self._only,
+            *p.values,
         )
         return dict(row) if row else None
+
+    async def version(self, agent_id: UUID, id: UUID) -> int:
+        version: int = await self._driver.fetchval(
+            "SELECT version FROM memories WHERE agent_id = $1 AND tenant_id = $2 AND id = $3",
+            agent_id,
+            self._tenant_id,
+            id,
+        )
+        return version
 
     async def texts(self, agent_id: UUID, ids: Sequence[UUID], *, max_chars: int) -> list[StoredText]:
         """Texts, at most ``max_chars`` of each, of the memories among these that are not deleted."""
@@ -226,6 +257,21 @@ class MemoryRepository:
             list(ids),
         )
         return {row["id"] for row in rows}
+
+    async def lock_changing(self, agent_id: UUID, ids: Sequence[UUID]) -> dict[UUID, datetime]:
+        """Lock those of these memories that are not deleted, in the order of their ids, to be changed: since when each
+        has been what it is."""
+        rows = await self._driver.fetch(
+            """
+            SELECT id, updated_at FROM memories
+            WHERE agent_id = $1 AND tenant_id = $2 AND id = ANY ($3::uuid[]) AND status <> 'deleted'
+            ORDER BY id FOR NO KEY UPDATE
+            """,
+            agent_id,
+            self._tenant_id,
+            list(ids),
+        )
+        return {row["id"]: row["updated_at"] for row in rows}
 
     async def holding_all(self, agent_id: UUID, phrases: Sequence[Sequence[str]], limit: int) -> list[UUID]:
         """Memories in which all terms of one of the phrases stand: of each phrase the latest ``limit``.
@@ -314,18 +360,19 @@ class MemoryRepository:
         )
         return agent_id
 
-    async def delete(self, agent_id: UUID, id: UUID, now: datetime) -> bool:
-        """Turn a memory into a tombstone; false where there was none."""
-        status: str = await self._driver.execute(
+    async def delete(self, agent_id: UUID, ids: Sequence[UUID], now: datetime) -> None:
+        """Turn memories that the caller has locked into tombstones."""
+        await self._driver.execute(
             """
-            UPDATE memories SET status = 'deleted', deleted_at = $3, updated_at = $3, dedup_hash = NULL
-            WHERE agent_id = $1 AND id = $2 AND status <> 'deleted'
+            UPDATE memories
+            SET status = 'deleted', deleted_at = $4, updated_at = $4, version = version + 1
+            WHERE agent_id = $1 AND tenant_id = $2 AND id = ANY ($3::uuid[]) AND status <> 'deleted'
             """,
             agent_id,
-            id,
+            self._tenant_id,
+            list(ids),
             now,
         )
-        return status == "UPDATE 1"
 
 
 def _aware(moment: datetime | None) -> datetime | None:

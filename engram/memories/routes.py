@@ -25,7 +25,7 @@ from engram.memories.schemas import (
     MemoryStatus,
     Tags,
 )
-from engram.wire import Id, Label, Omissible
+from engram.wire import Id, Instant, Label, Omissible, WireModel
 
 router = APIRouter(prefix="/v1/memories", tags=["memories"], route_class=StrictRoute, responses=problems(*ANYWHERE))
 
@@ -37,6 +37,16 @@ class MemoryQuery(PageQuery):
     tag: Omissible[Tags] = Field(default=None, description="May be repeated: memories that have all of these.")
     status: MemoryStatus = MemoryStatus.current
     include_total: bool = Field(default=False, description="Count all that match.")
+
+
+class GetQuery(WireModel):
+    known_at: Omissible[Instant] = Field(default=None, description="As the server knew it at this instant.")
+
+
+class DeleteQuery(WireModel):
+    if_version: Omissible[Annotated[int, Field(ge=1, le=2**31 - 2)]] = Field(
+        default=None, description="Delete it only where this is its version; else the answer is 409."
+    )
 
 
 _ITEM = {
@@ -107,11 +117,19 @@ async def list_memories(
 
 
 @router.get("/{memory_id}", summary="Get a memory", responses=problems(404))
-async def get_memory(memory_id: Id, request: Request, services: ServicesDep, scope: ViewerScope) -> MemoryDetail:
-    return await unless_disconnected(request, services.memories.get(scope, memory_id))
+async def get_memory(
+    memory_id: Id,
+    query: Annotated[GetQuery, Query()],
+    request: Request,
+    services: ServicesDep,
+    scope: ViewerScope,
+) -> MemoryDetail:
+    return await unless_disconnected(request, services.memories.get(scope, memory_id, known_at=query.known_at))
 
 
-@router.delete("/{memory_id}", summary="Delete a memory", responses=problems(404))
-async def delete_memory(memory_id: Id, services: ServicesDep, scope: WriterScope) -> MemoryDeleted:
-    """Takes the memory out of every recall at once."""
-    return await services.memories.delete(scope, memory_id)
+@router.delete("/{memory_id}", summary="Delete a memory", responses=problems(404, 409))
+async def delete_memory(
+    memory_id: Id, query: Annotated[DeleteQuery, Query()], services: ServicesDep, scope: WriterScope
+) -> MemoryDeleted:
+    """Takes the memory out of every recall at once. For some days it can be restored."""
+    return await services.memories.delete(scope, memory_id, if_version=query.if_version)

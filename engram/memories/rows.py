@@ -15,10 +15,16 @@ from engram.text.terms import MAX_FREQUENCY
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
-    """A row to be written; ``embedding`` has the model's dimension, ``passages`` the shape (passages, dimension)."""
+    """A row to be written; ``embedding`` has the model's dimension, ``passages`` the shape (passages, dimension).
+
+    One that something later follows already is superseded as it comes: ``superseded_by`` names that, and
+    ``ends_early`` when it begins.
+    """
 
     id: UUID
     content: str
+    key: str | None
+    slot_hash: bytes | None
     user_id: str | None
     session_id: str | None
     tags: str
@@ -28,10 +34,12 @@ class NewMemory:
     confidence: float
     valid_from: datetime
     valid_until: datetime | None
-    dedup_hash: bytes
+    dedup_hash: bytes | None
     chunks: int
     embedding: Vectors
     passages: Vectors
+    superseded_by: UUID | None = None
+    ends_early: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from uuid import UUID
 
-import asyncpg
 from pydantic import TypeAdapter
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -18,11 +17,10 @@ from engram.audit.service import Audit
 from engram.embeddings.base import Embedder
 from engram.entities.service import EntityService
 from engram.memories.embedding import embed
-from engram.memories.pending import PendingRepository
 from engram.memories.postings import Postings
 from engram.memories.preparation import Prepared, hashes_of, prepare
 from engram.memories.projections import Projector
-from engram.memories.registration import model_replaced
+from engram.memories.removal import Removal
 from engram.memories.repository import MemoryRepository
 from engram.memories.rows import Listing, Twin
 from engram.memories.schemas import (
@@ -38,7 +36,7 @@ from engram.memories.schemas import (
     MemoryStatus,
 )
 from engram.memories.tuning import MemoryTuning
-from engram.memories.vectors import VectorIndex
+from engram.memories.writing import MemoryWriter
 from engram.paging import decode_cursor, encode_cursor
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
 from engram.telemetry.counting import memories_written
@@ -48,13 +46,7 @@ from engram.tenants.scope import Scope
 
 _CURSOR: TypeAdapter[tuple[UUID]] = TypeAdapter(tuple[UUID])
 
-PROJECTION_GRACE = timedelta(minutes=1)
-"""How long the request that wrote a memory has to make its links before the retry takes over."""
-
 ATTEMPTS = 3
-
-MODEL_CONSTRAINT = "memories_embedding_model_id_fkey"
-"""What a server violates whose model is not that of the database any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +62,21 @@ class MemoryService:
         self,
         database: TenantDatabase,
         embedder: Embedder,
-        index: VectorIndex,
         agents: AgentService,
         entities: EntityService,
         projector: Projector,
+        writer: MemoryWriter,
         *,
         tuning: MemoryTuning,
         propose_names: bool = False,
     ) -> None:
         self._database = database
         self._embedder = embedder
-        self._index = index
         self._agents = agents
         self._entities = entities
+        self._removal = Removal(entities)
         self._projector = projector
+        self._writer = writer
         self._tuning = tuning
         self._propose_names = propose_names
         self._audit = Audit()
@@ -93,11 +86,16 @@ class MemoryService:
         for _ in range(ATTEMPTS):
             written = await self._write(scope, request.agent_id, [request], prefix="")
             (id, deduplicated), *_ = written.results
-            detail, chunks = await self._detail(scope, id)
-            if deduplicated and detail.status is MemoryStatus.deleted:
+            memory = await self.created(scope, id, deduplicated=deduplicated, linked=written.linked)
+            if deduplicated and memory.status is MemoryStatus.deleted:
                 continue  # the one that stood is gone, and this text is nowhere
-            return MemoryCreated(**detail.model_dump(), deduplicated=deduplicated, linked=written.linked, chunks=chunks)
-        raise ConflictProblem(_CONTESTED)
+            return memory
+        raise ConflictProblem(CONTESTED)
+
+    async def created(self, scope: Scope, id: UUID, *, deduplicated: bool, linked: bool) -> MemoryCreated:
+        """A memory in any state, as it is shown to whoever wrote it."""
+        detail, chunks = await self._detail(scope, id)
+        return MemoryCreated(**detail.model_dump(), deduplicated=deduplicated, linked=linked, chunks=chunks)
 
     async def create_many(self, scope: Scope, request: MemoryBatch) -> BatchCreated:
         """Store a batch, wholly or not at all; the answer says per item what became of it."""
@@ -113,9 +111,12 @@ class MemoryService:
             linked=written.linked,
         )
 
-    async def get(self, scope: Scope, id: str) -> MemoryDetail:
-        """A memory. Raises NotFoundProblem for one that was deleted."""
-        detail, _ = await self._detail(scope, UUID(id))
+    async def get(self, scope: Scope, id: str, *, known_at: datetime | None = None) -> MemoryDetail:
+        """A memory, as it is or as it was known at an instant, with the names that it has now.
+
+        Raises NotFoundProblem for one that was deleted by then, or not written yet.
+        """
+        detail, _ = await self._detail(scope, UUID(id), known_at)
         if detail.status is MemoryStatus.deleted:
             raise memory_not_found(id)
         return detail
@@ -145,8 +146,11 @@ class MemoryService:
             }
         )
 
-    async def delete(self, scope: Scope, id: str) -> MemoryDeleted:
-        """Take a memory out of every recall at once. The row stays, as a tombstone."""
+    async def delete(self, scope: Scope, id: str, *, if_version: int | None = None) -> MemoryDeleted:
+        """Take a memory out of every recall at once. The row stays, as a tombstone that can be restored.
+
+        Raises NotFoundProblem where there is none, ConflictProblem where it is at another version than ``if_version``.
+        """
         memory_id = UUID(id)
         async with self._database.transaction(scope) as connection:
             memories = MemoryRepository(connection, scope)
@@ -154,17 +158,18 @@ class MemoryService:
             if agent_id is None:
                 raise memory_not_found(id)
             await self._agents.hold(connection, scope, agent_id)
-            if not await memories.delete(agent_id, memory_id, datetime.now(UTC)):
+            deleted = await self._removal.delete_many(connection, scope, agent_id, [memory_id])
+            if not deleted:
                 raise memory_not_found(id)
-            await memories.remove_terms(agent_id, memory_id)
-            await memories.remove_passages(agent_id, memory_id)
-            await self._entities.forget(connection, scope, agent_id, memory_id)
+            # What was deleted was that version, or nothing is.
+            if if_version is not None and (version := await memories.version(agent_id, memory_id)) != if_version + 1:
+                raise ConflictProblem(f"Memory {id} is at version {version - 1}, not {if_version}.")
             await self._audit.record(connection, scope, Action.memory_delete, agent_id=agent_id, targets=[memory_id])
         return MemoryDeleted(id=id, status=MemoryStatus.deleted)
 
-    async def _detail(self, scope: Scope, id: UUID) -> tuple[MemoryDetail, int]:
+    async def _detail(self, scope: Scope, id: UUID, known_at: datetime | None = None) -> tuple[MemoryDetail, int]:
         async with self._database.snapshot(scope) as connection:
-            row = await MemoryRepository(connection, scope).get(id)
+            row = await MemoryRepository(connection, scope).get(id, known_at)
             if row is None:
                 raise memory_not_found(id)
             row["entities"] = await self._entities.of_memory(connection, scope, row["agent_id"], id)
@@ -184,7 +189,7 @@ class MemoryService:
                 return await self._attempt(scope, UUID(agent.id), agent.language, items, hashes, prefix=prefix)
             except _TwinChanged:
                 continue
-        raise ConflictProblem(_CONTESTED)
+        raise ConflictProblem(CONTESTED)
 
     async def _attempt(
         self,
@@ -250,28 +255,13 @@ class MemoryService:
         now: datetime,
     ) -> set[UUID]:
         await self._agents.hold(connection, scope, agent_id)
-        memories = MemoryRepository(connection, scope)
         if ended:
-            await memories.release_ended(agent_id, ended, now)
-        try:
-            inserted = await memories.insert(agent_id, self._index.model_id, prepared.rows, now)
-        except asyncpg.ForeignKeyViolationError as error:
-            if error.constraint_name != MODEL_CONSTRAINT:
-                raise
-            raise model_replaced() from None
+            await MemoryRepository(connection, scope).release_ended(agent_id, ended, now)
+        inserted = await self._writer.insert(connection, scope, agent_id, prepared, postings, now)
         if inserted:
-            new = sorted(inserted)
-            await self._entities.declare(connection, scope, agent_id, prepared.declaration.only(inserted))
-            await PendingRepository(connection).owe(scope, agent_id, new, self._projector.names, now + PROJECTION_GRACE)
-            terms = {id: prepared.terms[id] for id in new}
-            if len(new) < len(postings.ids):
-                # Somebody else wrote some of them meanwhile.
-                postings = await asyncio.to_thread(Postings, terms)
-            await memories.add_terms(agent_id, postings, terms)
-            await memories.add_passages(
-                agent_id, self._index.model_id, [row for row in prepared.rows if row.id in inserted]
+            await self._audit.record(
+                connection, scope, Action.memory_create, agent_id=agent_id, targets=sorted(inserted)
             )
-            await self._audit.record(connection, scope, Action.memory_create, agent_id=agent_id, targets=new)
         return inserted
 
 
@@ -280,7 +270,7 @@ class _TwinChanged(Exception):
     was done: nothing was written."""
 
 
-_CONTESTED = "The same memories are being written and deleted at once; try again."
+CONTESTED = "The same memories are being written and deleted at once; try again."
 
 
 def _stands(twin: Twin | None, item: MemoryItem, now: datetime) -> bool:

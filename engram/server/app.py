@@ -16,6 +16,7 @@ from starlette.middleware import Middleware
 import engram.agents.routes
 import engram.audit.routes
 import engram.graph.routes
+import engram.memories.changes.routes
 import engram.memories.routes
 import engram.recall.routes
 import engram.transfer.routes
@@ -47,6 +48,7 @@ _ROUTERS = (
     engram.transfer.routes.router,
     engram.recall.routes.router,
     engram.memories.routes.router,
+    engram.memories.changes.routes.router,
     engram.graph.routes.router,
     engram.audit.routes.router,
     health.router,

@@ -117,7 +117,7 @@ class _State(Line):
 
     status: Literal["current", "superseded", "deleted"]
     content: Content
-    key: Label | None
+    key: Name | None
     user_id: Label | None
     session_id: Label | None
     tags: Tags

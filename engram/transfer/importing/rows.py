@@ -11,13 +11,12 @@ from uuid import UUID
 
 from engram.embeddings.base import Vectors
 from engram.entities.recognition import opening
-from engram.memories.dedup import dedup_hash
+from engram.memories.dedup import dedup_hash, slot_hash
 from engram.memories.indexing import terms_of
 from engram.memories.passages import MAX_PASSAGES, passages
 from engram.memories.postings import Postings
 from engram.memories.rows import IndexedTerms
 from engram.transfer.importing.reading import Batch, Numbered
-from engram.transfer.importing.slots import slot_hash
 from engram.transfer.renaming import Renaming
 from engram.transfer.vectors import from_text
 
@@ -95,7 +94,8 @@ class Rows:
             if self._embedded and line.embedding is not None:
                 continue
             wholes[place] = line.content
-            if batch.kind == "memory" and line.status != "deleted":
+            # A tombstone keeps what a restoration needs.
+            if batch.kind == "memory":
                 divided[place] = passages(line.content, self._passage_chars)
         return Texts(wholes, divided)
 
@@ -125,7 +125,7 @@ class Rows:
             owed += [(id, projection) for projection in sorted(set(line.owed))]
             if indexed is not None:
                 terms[id] = indexed
-                divided += [(id, at, vector) for at, vector in enumerate(self._passages(numbered, place, made))]
+            divided += [(id, at, vector) for at, vector in enumerate(self._passages(numbered, place, made))]
         return MemoryRows(rows, terms, Postings(terms), divided, owed)
 
     def memory_versions(self, batch: Batch, made: Made) -> list[Row]:
@@ -206,7 +206,9 @@ class Rows:
             "status": line.status,
             "content": line.content,
             "key": line.key,
-            "slot_hash": slot_hash(line.user_id, line.session_id, line.key) if line.key is not None else None,
+            "slot_hash": slot_hash(line.key, user_id=line.user_id, session_id=line.session_id)
+            if line.key is not None
+            else None,
             "user_id": line.user_id,
             "session_id": line.session_id,
             "tags": _json(line.tags),

@@ -1,0 +1,194 @@
+"""Changing a memory in its place: what is named, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from asyncpg import UniqueViolationError
+
+from engram.audit.schemas import Action
+from engram.audit.service import Audit
+from engram.memories.changes.edges import ThematicLinks
+from engram.memories.changes.reindexing import Indexed, Reindexing, indexed
+from engram.memories.changes.repository import ChangeRepository
+from engram.memories.changes.rows import Standing, after
+from engram.memories.changes.schemas import MemoryUpdate
+from engram.memories.changes.writing import Writing
+from engram.memories.dedup import dedup_hash
+from engram.memories.embedding import Embedded
+from engram.memories.schemas import MemoryDetail, MemoryItem
+from engram.memories.service import ATTEMPTS, CONTESTED, memory_not_found
+from engram.problems import ConflictProblem, InvalidInputProblem
+from engram.tenants.scope import Scope
+
+SAID_ALREADY = "The same text stands already, as another memory of this user and session."
+
+_FOUND_BY = {"content", "declared_entities", "valid_from"}
+"""What decides on a memory's terms and names."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Revision:
+    """What becomes of a memory that was read at ``version``."""
+
+    version: int
+    changes: dict[str, Any]
+    found_by: Indexed | None
+
+
+class RevisionService:
+    def __init__(self, writing: Writing, reindexing: Reindexing, links: ThematicLinks) -> None:
+        self._writing = writing
+        self._reindexing = reindexing
+        self._links = links
+        self._audit = Audit()
+
+    async def update(self, scope: Scope, memory_id: str, request: MemoryUpdate) -> MemoryDetail:
+        """Change what the request names, and keep what the memory was. A text that changes is embedded and linked anew.
+
+        Raises NotFoundProblem where there is no such memory, ConflictProblem where it is at another version than the
+        request says or another memory says the new text already, InvalidInputProblem for a window that cannot be, and
+        what the embedder raises.
+        """
+        id = UUID(memory_id)
+        embedded: dict[str, Embedded] = {}
+        for _ in range(ATTEMPTS):
+            revision = await self._revision(scope, id, request, embedded)
+            if not revision.changes:
+                return await self._writing.memories.get(scope, memory_id)
+            try:
+                written = await self._write(scope, id, revision)
+            except UniqueViolationError:
+                raise ConflictProblem(
+                    "The same text stands already, as another memory of this user and session."
+                ) from None
+            if written is None:
+                continue  # changed by someone else since it was read
+            if revision.found_by is not None:
+                await self._writing.projector.run(scope, written, [id])
+            return await self._writing.memories.get(scope, memory_id)
+        raise ConflictProblem(CONTESTED)
+
+    async def _revision(
+        self, scope: Scope, id: UUID, request: MemoryUpdate, embedded: dict[str, Embedded]
+    ) -> _Revision:
+        async with self._writing.database.snapshot(scope) as connection:
+            memory = await ChangeRepository(connection, scope).find(id)
+            if memory is None or memory.deleted:
+                raise memory_not_found(id)
+            language = await self._writing.agents.language(connection, scope, memory.agent_id) or ""
+        if request.if_version is not None and request.if_version != memory.version:
+            raise ConflictProblem(f"Memory {id} is at version {memory.version}, not {request.if_version}.")
+        changes = _changes(memory, request)
+        _check_window(memory, changes)
+        passages = None
+        if "content" in changes or request.embedding is not None:
+            if not embedded:
+                embedded["it"] = await self._embed(memory, request)
+            vectors = embedded["it"]
+            changes |= {"embedding": vectors.whole, "chunks": vectors.chunks}
+            passages = vectors.passages
+        found_by = None
+        if passages is not None or changes.keys() & _FOUND_BY:
+            found_by = await asyncio.to_thread(
+                indexed,
+                id,
+                changes.get("content", memory.content),
+                declared=changes.get("declared_entities", memory.declared_entities),
+                session_id=memory.session_id,
+                valid_from=changes.get("valid_from", memory.valid_from),
+                language=language,
+                passages=passages,
+                propose_names=self._writing.propose_names,
+            )
+        return _Revision(memory.version, changes, found_by)
+
+    async def _embed(self, memory: Standing, request: MemoryUpdate) -> Embedded:
+        item = MemoryItem.model_construct(content=request.content or memory.content, embedding=request.embedding)
+        return await self._writing.embedded(item)
+
+    async def _write(self, scope: Scope, id: UUID, revision: _Revision) -> UUID | None:
+        """The agent of the memory; None where it is not any more what was read."""
+        async with self._writing.database.transaction(scope) as connection:
+            changes = ChangeRepository(connection, scope)
+            found = await changes.find(id)
+            if found is None:
+                return None
+            await self._writing.agents.hold(connection, scope, found.agent_id)
+            memory = (await changes.lock(found.agent_id, [id])).get(id)
+            if memory is None or memory.deleted or memory.version != revision.version:
+                return None
+            now = after(datetime.now(UTC), memory)
+            await changes.revise(memory.agent_id, id, revision.changes, now=now)
+            if revision.found_by is not None:
+                await self._reindexing.remove(connection, scope, memory.agent_id, id)
+                await self._reindexing.add(connection, scope, memory.agent_id, id, revision.found_by)
+                if "embedding" in revision.changes:
+                    await self._links.forget(connection, scope, memory.agent_id, id, now)
+                await self._writing.writer.owe(connection, scope, memory.agent_id, [id], now)
+            await self._audit.record(
+                connection,
+                scope,
+                Action.memory_update,
+                agent_id=memory.agent_id,
+                targets=[id],
+                details={"fields": [*sorted(revision.changes.keys() & _SHOWN)]},
+            )
+        return memory.agent_id
+
+
+_SHOWN = {
+    "content",
+    "tags",
+    "metadata",
+    "source",
+    "confidence",
+    "valid_from",
+    "valid_until",
+    "declared_entities",
+}
+
+
+def _changes(memory: Standing, request: MemoryUpdate) -> dict[str, Any]:
+    """Columns that would get another value."""
+    given = request.model_fields_set
+    wanted: dict[str, Any] = {
+        field: getattr(request, field)
+        for field in ("content", "metadata", "source", "confidence", "valid_from", "valid_until")
+        if field in given
+    }
+    if "tags" in given:
+        wanted["tags"] = list(dict.fromkeys(request.tags or ()))
+    if "entities" in given:
+        wanted["declared_entities"] = [entity.model_dump(mode="json") for entity in request.entities or ()]
+    changes = {column: value for column, value in wanted.items() if value != getattr(memory, column)}
+    for field in ("valid_from", "valid_until"):
+        if field in changes and memory.superseded_by is not None:
+            raise InvalidInputProblem.of(field, f"is settled by {memory.superseded_by}, which superseded the memory")
+    if "valid_from" in changes and memory.key is not None:
+        raise InvalidInputProblem.of("valid_from", "of a key's value stays; set the key again to begin elsewhere")
+    if "valid_until" in changes:
+        changes["stated_until"] = changes["valid_until"]
+    if memory.dedup_hash is not None and changes.keys() & {"content", "valid_from"}:
+        changes["dedup_hash"] = _dedup_hash(memory, changes)
+    return changes
+
+
+def _dedup_hash(memory: Standing, changes: dict[str, Any]) -> bytes:
+    """As when it was written: ``valid_from`` counts where a writer gave one."""
+    dated = "valid_from" in changes or not memory.undated
+    begins = changes.get("valid_from", memory.valid_from) if dated else None
+    content = changes.get("content", memory.content)
+    return dedup_hash(content, user_id=memory.user_id, session_id=memory.session_id, valid_from=begins)
+
+
+def _check_window(memory: Standing, changes: dict[str, Any]) -> None:
+    begins = changes.get("valid_from", memory.valid_from)
+    ends = changes.get("valid_until", memory.valid_until)
+    if ends is not None and ends <= begins and changes.keys() & {"valid_from", "valid_until"}:
+        field = "valid_until" if "valid_until" in changes else "valid_from"
+        raise InvalidInputProblem.of(field, "valid_until must be later than valid_from")

@@ -1,0 +1,92 @@
+"""Wire models of changing memories."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from engram.memories.schemas import (
+    Entities,
+    Memory,
+    MemoryItem,
+    Tags,
+)
+from engram.wire import (
+    A_NUMBER,
+    Content,
+    Embedding,
+    Id,
+    Instant,
+    Label,
+    Name,
+    NewMetadata,
+    ResponseModel,
+    Unit,
+    WireModel,
+)
+
+Version = Annotated[int, Field(ge=1, le=2**31 - 1), A_NUMBER]
+
+
+class MemorySet(MemoryItem):
+    """The value of a key. A key is a slot in its partition of user and session."""
+
+    agent_id: Id
+    key: Name
+
+
+class MemoryUpdate(WireModel):
+    """What is left out stays as it is. ``null`` takes away what may be missing: ``source`` and ``valid_until``."""
+
+    content: Content | None = None
+    tags: Tags | None = None
+    metadata: NewMetadata | None = Field(default=None, description="All of it: what is not given again is gone.")
+    source: Label | None = None
+    confidence: Unit | None = None
+    valid_from: Instant | None = None
+    valid_until: Instant | None = None
+    entities: Entities | None = Field(default=None, description="All that it declares.")
+    embedding: Embedding | None = Field(default=None, description="Of the new content, instead of computing one.")
+    if_version: Version | None = Field(
+        default=None, description="Change it only where this is its version; else the answer is 409."
+    )
+
+    @model_validator(mode="after")
+    def _something_of_it(self) -> MemoryUpdate:
+        for field in ("content", "tags", "metadata", "confidence", "valid_from", "entities"):
+            if field in self.model_fields_set and getattr(self, field) is None:
+                raise ValueError(f"{field} must not be null")
+        if self.embedding is not None and self.content is None:
+            raise ValueError("embedding comes with the content that it is of")
+        return self
+
+
+class MemoryVersion(Memory):
+    """What a memory was, or is where ``recorded_until`` is null. ``updated_at`` is since when it was known so."""
+
+    recorded_until: Instant | None
+    ended_by: str | None = Field(
+        description="What changed it: `set`, `supersede`, `update`, `delete` or `restore`; null where it stands."
+    )
+
+
+class MemoryHistory(ResponseModel):
+    data: list[MemoryVersion]
+    next_cursor: str | None
+
+
+class MemoryPurged(ResponseModel):
+    """What was erased, for good."""
+
+    id: Id
+    agent_id: Id
+    purged_at: Instant
+    memories: int
+    versions: int
+    terms: int = Field(description="Postings of the words that found it.")
+    passages: int
+    mentions: int
+    edges: int = Field(description="With what they were before.")
+    entities: int = Field(description="Names that no other memory names.")
+    answers: int = Field(description="Answers kept for repeated requests.")
