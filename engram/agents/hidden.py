@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def shown(alias: str) -> str:
+def of_seen_agent(alias: str) -> str:
     """Whether a row of a table that has ``agent_id`` is of an agent that is there, as SQL."""
     return (
         f"NOT EXISTS (SELECT FROM agents hidden WHERE hidden.id = {alias}.agent_id"

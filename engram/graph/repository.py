@@ -10,7 +10,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from engram.agents.hidden import shown
+from engram.agents.hidden import of_seen_agent
 from engram.db.database import driver
 from engram.graph.history import known_from
 from engram.graph.neighbours import COLUMNS, Neighbourhood
@@ -48,7 +48,7 @@ class EdgeRepository:
             f"""
             SELECT id, agent_id FROM memories
             WHERE id = ANY ($1::uuid[]) AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)
-                AND status <> 'deleted' AND {shown("memories")}
+                AND status <> 'deleted' AND {of_seen_agent("memories")}
             """,
             list(memory_ids),
             self._tenant_id,

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from engram.agents.hidden import shown
+from engram.agents.hidden import of_seen_agent
 from engram.db.database import driver
 from engram.db.parameters import Parameters
 from engram.db.portions import portion, shown
@@ -84,7 +84,7 @@ class HistoryRepository:
         row = await self._driver.fetchrow(
             f"""
             SELECT agent_id, slot_hash FROM memories
-            WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) AND {shown("memories")}
+            WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) AND {of_seen_agent("memories")}
             """,
             id,
             self._tenant_id,

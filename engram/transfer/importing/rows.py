@@ -265,6 +265,10 @@ class Rows:
         }
 
 
+def _slot(line: Any) -> bytes | None:
+    return slot_hash(line.key, user_id=line.user_id, session_id=line.session_id) if line.key is not None else None
+
+
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
