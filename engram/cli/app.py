@@ -16,6 +16,7 @@ from engram.cli.doctor.command import doctor
 from engram.cli.edges import edges
 from engram.cli.errors import FAILED, INTERRUPTED, complaint
 from engram.cli.evaluation.command import evaluate
+from engram.cli.export import export_agent
 from engram.cli.importing.command import import_file
 from engram.cli.keys import app as keys_app
 from engram.cli.logs import debugging
@@ -38,7 +39,7 @@ app = typer.Typer(
 
 _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
     "Server": {"serve": serve, "migrate": migrate, "doctor": doctor, "demo": demo},
-    "Memories": {"remember": remember, "recall": recall, "edges": edges, "import": import_file},
+    "Memories": {"remember": remember, "recall": recall, "edges": edges, "export": export_agent, "import": import_file},
     "Quality": {"eval": evaluate},
     "Access": {"audit": audit},
 }
