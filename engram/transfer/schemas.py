@@ -158,8 +158,6 @@ class MemoryLine(_State):
         ends = self.valid_until
         if ends is not None and (ends < self.valid_from or (ends == self.valid_from and self.superseded_by is None)):
             raise ValueError("valid_until must be later than valid_from")
-        if self.twin is not None and self.status != "current":
-            raise ValueError("twin must be null unless the status is current")
         if self.updated_at < self.recorded_at:
             raise ValueError("updated_at must not be earlier than recorded_at")
         if self.superseded_by == self.id:

@@ -32,6 +32,8 @@ def memory_at(moment: datetime) -> Callable[[Row], dict[str, Any]]:
 
     def record(row: Row) -> dict[str, Any]:
         begins, ends = _window_at(row, moment)
+        # One of its text may be current beside it.
+        known = row["status"] == "current" and begins == _aware(row["valid_from"])
         plain = {
             **row,
             "status": "current",
@@ -42,7 +44,7 @@ def memory_at(moment: datetime) -> Callable[[Row], dict[str, Any]]:
             "earlier": None,
             "superseded_by": None,
             "deleted_at": None,
-            "dedup_hash": row["dedup_hash"] if begins == _aware(row["valid_from"]) else None,
+            "dedup_hash": row["dedup_hash"] if known else None,
         }
         return memory(plain)
 
