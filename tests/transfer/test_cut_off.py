@@ -51,7 +51,7 @@ async def count(database: Database, table: str) -> int:
 async def until(done: Callable[[], Awaitable[object]], seconds: float = 30.0) -> None:
     """Wait for what an awaited question answers with yes."""
     async with asyncio.timeout(seconds):
-        while not await done():
+        while not await done():  # noqa: ASYNC110 - the database tells nobody
             await asyncio.sleep(0.05)
 
 
