@@ -3,12 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check audit format clean
+.PHONY: demo test coverage check audit format clean
 
 demo: $(VENV)/.server
 	@$(BIN)/engram demo
 
 test: $(VENV)/.dev
+	$(BIN)/pytest -n auto
+
+# Apart from `test`: it takes its time to count lines.
+coverage: $(VENV)/.dev
 	$(BIN)/pytest -n auto --cov --cov-report=term
 
 check: $(VENV)/.dev

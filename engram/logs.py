@@ -11,7 +11,7 @@ from structlog.typing import Processor
 from engram.settings import Settings
 from engram.telemetry.errors import traceback_of
 
-_CHATTY = ("uvicorn", "alembic", "httpx", "httpcore", "openai", "asyncio", "sqlalchemy")
+_CHATTY = ("uvicorn", "alembic", "httpx", "httpcore", "openai", "asyncio", "sqlalchemy", "pgqueuer")
 
 
 def configure_logging(settings: Settings) -> None:

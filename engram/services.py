@@ -21,11 +21,15 @@ from engram.embeddings.registry import open_embedder
 from engram.entities.canonical import singular
 from engram.entities.projection import EntityProjection
 from engram.entities.service import EntityService
+from engram.graph.decay import Decay
 from engram.graph.projection import ThematicProjection
 from engram.graph.service import GraphService
 from engram.graph.supersession import SupersessionEdges
 from engram.graph.thematic_links import ThematicLinks
 from engram.idempotency.service import IdempotencyService
+from engram.jobs.assembly import open_worker
+from engram.jobs.service import JobService
+from engram.jobs.worker import Worker
 from engram.memories.changes.reindexing import Reindexing
 from engram.memories.changes.service import MemoryChanges
 from engram.memories.changes.writing import Writing
@@ -62,6 +66,8 @@ class Services:
     exports: ExportService
     imports: ImportService
     abandoned: AbandonedImports
+    jobs: JobService
+    worker: Worker
 
 
 @asynccontextmanager
@@ -119,6 +125,7 @@ async def assemble(
         threshold = model.thematic_threshold
     index = await register_model(owner or database, model)
     tenants = TenantDatabase(database)
+    decay = Decay().changed(settings.decay_multipliers, settings.hop_penalty)
     agents = AgentService(tenants)
     projector = Projector(
         database,
@@ -137,6 +144,14 @@ async def assemble(
     memories = MemoryService(
         tenants, embedder, agents, entities, projector, writer, tuning=tuning.memory, propose_names=proposes
     )
+    changes = MemoryChanges.assemble(
+        Writing(tenants, embedder, agents, memories, projector, writer, tuning.memory, proposes),
+        database,
+        Reindexing(index, entities),
+        SupersessionEdges(),
+        ThematicLinks(),
+        recovery=timedelta(days=settings.recovery_days),
+    )
     return Services(
         settings=settings,
         database=database,
@@ -146,16 +161,9 @@ async def assemble(
         projector=projector,
         agents=agents,
         memories=memories,
-        changes=MemoryChanges.assemble(
-            Writing(tenants, embedder, agents, memories, projector, writer, tuning.memory, proposes),
-            database,
-            Reindexing(index, entities),
-            SupersessionEdges(),
-            ThematicLinks(),
-            recovery=timedelta(days=settings.recovery_days),
-        ),
-        graph=GraphService(tenants, agents, tuning.graph),
-        recall=RecallService(tenants, embedder, index, tuning),
+        changes=changes,
+        graph=GraphService(tenants, agents, tuning.graph, decay),
+        recall=RecallService(tenants, embedder, index, tuning, decay),
         audit=AuditService(tenants),
         exports=ExportService(tenants, agents, model, at_once=at_once),
         imports=ImportService(
@@ -168,4 +176,6 @@ async def assemble(
             at_once=at_once,
         ),
         abandoned=abandoned,
+        jobs=JobService(database, tenants, agents),
+        worker=open_worker(settings, database, tenants, agents, projector, purge_expired=changes.purges.purge_expired),
     )

@@ -6,13 +6,16 @@ expect them.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import platformdirs
 from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from engram.graph.decay import HOP_PENALTY
+from engram.graph.schemas import Multipliers
 from engram.origins import parse_origins
 from engram.rates import parse_rate
 from engram.tuning import EntityRecognition
@@ -101,6 +104,21 @@ class Settings(BaseSettings):
         default=14, ge=1, le=3650, description="How long what was deleted can be restored; then it is erased."
     )
 
+    decay_multipliers: Annotated[Multipliers, NoDecode] = Field(
+        default_factory=dict, description="Shares that hops keep, by relation, where they are not the product's."
+    )
+    hop_penalty: float = Field(default=HOP_PENALTY, ge=0, lt=1, description="What each hop costs.")
+
+    # Jobs
+    worker: bool = Field(default=True, description="Whether `engram serve` does jobs too.")
+    job_attempts: int = Field(default=8, ge=1, le=100, description="Attempts before a job is given up.")
+    job_retry_seconds: float = Field(
+        default=30.0, gt=0, le=3600, description="Pause after a job's first attempt; it doubles each time."
+    )
+    job_lease_seconds: float = Field(
+        default=30.0, ge=1, le=3600, description="After how long a job is taken over from a worker that died."
+    )
+
     # Logs
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["console", "json"] = "console"
@@ -127,6 +145,17 @@ class Settings(BaseSettings):
     def _blank_is_unset(cls, value: object) -> object:
         """A compose file passes a variable on as blank where it is not set. (A blank prefix is a choice: none.)"""
         return None if isinstance(value, str) and not value.strip() else value
+
+    @field_validator("decay_multipliers", mode="before")
+    @classmethod
+    def _is_an_object(cls, value: object) -> object:
+        """JSON, read here: what pydantic-settings reads by itself it does not refuse by name."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value) if value.strip() else {}
+        except ValueError:
+            raise ValueError('must be a JSON object, such as {"thematic": 0.8}') from None
 
     @field_validator("max_held_body_bytes")
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 pytest_plugins = [
+    "tests.fixtures.deadlines",
     "tests.fixtures.environment",
     "tests.fixtures.postgres",
     "tests.fixtures.databases",

@@ -14,6 +14,7 @@ HELD_BY_AGENT = (
     "mentions",
     "entity_aliases",
     "entities",
+    "jobs",
     "pending_projections",
     "memory_terms",
     "memory_lexemes",

@@ -9,7 +9,9 @@ from uuid import UUID
 from sqlalchemy import (
     BigInteger,
     Boolean,
+    CheckConstraint,
     DateTime,
+    Double,
     ForeignKey,
     ForeignKeyConstraint,
     Index,
@@ -31,6 +33,7 @@ class AgentRow(Base):
         UniqueConstraint("tenant_id", "name"),
         UniqueConstraint("tenant_id", "id"),
         Index("agents_importing_idx", "updated_at", postgresql_where=text("importing")),
+        CheckConstraint("hop_penalty >= 0 and hop_penalty < 1", name="hop_penalty"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -39,6 +42,9 @@ class AgentRow(Base):
     language: Mapped[str] = mapped_column(Text)
     # "metadata" is taken by SQLAlchemy's declarative base.
     extra: Mapped[dict[str, Any]] = mapped_column("metadata", JSONB, server_default=text("'{}'::jsonb"))
+    # Of the relations for which the server's multiplier is not the agent's; no hop penalty: the server's.
+    decay_multipliers: Mapped[dict[str, float]] = mapped_column(JSONB, server_default=text("'{}'::jsonb"))
+    hop_penalty: Mapped[float | None] = mapped_column(Double)
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
     updated_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
     # Nobody sees it before all of it is there; until then updated_at says when its import last went on.

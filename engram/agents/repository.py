@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.agents.erasure import erase_agent
 from engram.agents.models import AgentRow
+from engram.agents.schemas import AgentCreate
 from engram.db.database import driver
 from engram.db.estimates import estimated_rows
 from engram.db.parameters import Parameters
@@ -24,17 +25,14 @@ _COLUMNS = (
     AgentRow.name,
     AgentRow.extra.label("metadata"),
     AgentRow.language,
+    AgentRow.decay_multipliers,
+    AgentRow.hop_penalty,
     AgentRow.created_at,
     AgentRow.updated_at,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class AgentCounts:
-    memories: int
-    edges: int
-    entities: int
-    pending_links: int
+_ATTRIBUTES = {"metadata": AgentRow.extra.key}
+"""Names of a row's attributes, where they are not those of its columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +60,12 @@ class AgentRepository:
     def _select(self) -> Select[Any]:
         return select(*_COLUMNS).where(self._within())
 
-    async def insert(self, id: UUID, name: str, language: str, metadata: dict[str, Any]) -> bool:
+    async def insert(self, id: UUID, agent: AgentCreate) -> bool:
         """Whether the agent is new; where the name is taken, nothing changes."""
+        values = {_ATTRIBUTES.get(name, name): value for name, value in agent.model_dump(mode="json").items()}
         statement = (
             insert(AgentRow)
-            .values(id=id, tenant_id=self._tenant_id, name=name, language=language, extra=metadata)
+            .values(id=id, tenant_id=self._tenant_id, **values)
             .on_conflict_do_nothing(index_elements=[AgentRow.tenant_id, AgentRow.name])
             .returning(AgentRow.id)
         )
@@ -95,7 +94,7 @@ class AgentRepository:
 
     async def page(self, limit: int, after: str | None) -> tuple[list[dict[str, Any]], bool]:
         """Agents by name, after the given one: a portion of at most ``limit``, and whether there are more."""
-        columns = "id, name, metadata, language, created_at, updated_at"
+        columns = "id, name, metadata, language, decay_multipliers, hop_penalty, created_at, updated_at"
         p = Parameters()
         where = f"tenant_id = {p(self._tenant_id, 'uuid')} AND NOT importing"
         if self._only is not None:
@@ -115,7 +114,7 @@ class AgentRepository:
         return shown(rows)
 
     async def update(self, id: UUID, changes: dict[str, Any], now: datetime) -> bool:
-        values = {("extra" if name == "metadata" else name): value for name, value in changes.items()}
+        values = {_ATTRIBUTES.get(name, name): value for name, value in changes.items()}
         statement = update(AgentRow).where(self._within(), AgentRow.id == id).values(**values, updated_at=now)
         return (await self._connection.execute(statement)).rowcount > 0
 
@@ -126,25 +125,6 @@ class AgentRepository:
         if name is not None:
             await erase_agent(self._connection, id)
         return name
-
-    async def counts(self, id: UUID) -> AgentCounts:
-        row = await driver(self._connection).fetchrow(
-            """
-            SELECT
-                (SELECT count(*) FROM memories WHERE agent_id = $1 AND status = 'current') AS memories,
-                (
-                    SELECT count(*) FROM edges e
-                    JOIN memories s ON s.agent_id = $1 AND s.id = e.source_id AND s.status <> 'deleted'
-                    JOIN memories t ON t.agent_id = $1 AND t.id = e.target_id AND t.status <> 'deleted'
-                    WHERE e.agent_id = $1 AND e.invalidated_at IS NULL
-                ) AS edges,
-                (SELECT count(*) FROM entities WHERE agent_id = $1) AS entities,
-                (SELECT count(DISTINCT memory_id) FROM pending_projections WHERE agent_id = $1) AS pending_links
-            """,
-            id,
-        )
-        assert row is not None  # aggregates give one row always
-        return AgentCounts(**dict(row))
 
     async def sizes(self, id: UUID) -> AgentSizes:
         row = await driver(self._connection).fetchrow(

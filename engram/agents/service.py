@@ -10,8 +10,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils.compat import uuid7
 
+from engram.agents.counts import AgentCounts
 from engram.agents.repository import AgentRepository, AgentSizes
-from engram.agents.schemas import Agent, AgentCreate, AgentPage, AgentStats, AgentUpdate
+from engram.agents.schemas import Agent, AgentCreate, AgentPage, AgentStats, AgentUpdate, ProjectionStats
 from engram.audit.schemas import Action
 from engram.audit.service import Audit
 from engram.paging import decode_cursor, encode_cursor
@@ -41,9 +42,7 @@ class AgentService:
             agents = AgentRepository(connection, scope)
             # A key to one agent finds that one here. It inserts nothing, or where the agent goes in this moment it
             # would make another.
-            created = scope.agent_id is None and await agents.insert(
-                uuid7(), request.name, request.language, request.metadata
-            )
+            created = scope.agent_id is None and await agents.insert(uuid7(), request)
             row = await agents.by_name(request.name)
             if row is None and scope.agent_id is not None:
                 raise PermissionDeniedProblem("This key is for one agent: it makes no others.")
@@ -78,8 +77,8 @@ class AgentService:
 
         Raises PermissionDeniedProblem for a new name where a key is for one agent: it would tell the names of others.
         """
-        changes = {field: getattr(request, field) for field in request.model_fields_set}
-        empty = [field for field, value in changes.items() if value is None]
+        changes = request.model_dump(mode="json", include=request.model_fields_set)
+        empty = [field for field, value in changes.items() if value is None and field != "hop_penalty"]
         if empty:
             raise InvalidInputProblem.of(empty[0], "must not be null")
         try:
@@ -112,13 +111,20 @@ class AgentService:
             agents = AgentRepository(connection, scope)
             if await agents.by_id(UUID(id)) is None:
                 raise agent_not_found(id)
-            counts = await agents.counts(UUID(id))
+            counts = AgentCounts(connection, scope, UUID(id))
+            memories, edges = await counts.memories(), await counts.edges()
+            pending, projections = await counts.owed()
+            entities, postings = await counts.entities(), await counts.postings()
         return AgentStats(
             agent_id=id,
-            memories=counts.memories,
-            edges=counts.edges,
-            entities=counts.entities,
-            pending_links=counts.pending_links,
+            memories=memories.get("current", 0),
+            memories_by_status=memories,
+            edges=sum(edges.values()),
+            edges_by_type=edges,
+            entities=entities,
+            postings=postings,
+            pending_links=pending,
+            projections={name: ProjectionStats(**found) for name, found in projections.items()},
         )
 
     async def _note(

@@ -19,6 +19,8 @@ class Action(StrEnum):
     agent_export = "agent.export"
     """Begun: what was read of it is not known."""
     agent_import = "agent.import"
+    agent_rebuild = "agent.rebuild"
+    """Asked for; a job does it."""
     memory_create = "memory.create"
     memory_set = "memory.set"
     memory_supersede = "memory.supersede"
@@ -28,6 +30,7 @@ class Action(StrEnum):
     memory_purge = "memory.purge"
     edge_create = "edge.create"
     edge_delete = "edge.delete"
+    job_retry = "job.retry"
     key_create = "key.create"
     key_revoke = "key.revoke"
     tenant_create = "tenant.create"
@@ -53,7 +56,7 @@ class AuditEvent(ResponseModel):
     key_prefix: str | None
     action: Action
     agent_id: Id | None
-    targets: list[Id] = Field(description="What was changed: memories, both ends of an edge, a key.")
+    targets: list[Id] = Field(description="What was changed: memories, both ends of an edge, a key, jobs.")
     details: dict[str, Any] = Field(description="Counts, and the names of fields that changed.")
     request_id: str | None
 

@@ -17,9 +17,13 @@ from engram.cli.edges import edges
 from engram.cli.errors import FAILED, INTERRUPTED, complaint
 from engram.cli.evaluation.command import evaluate
 from engram.cli.export import export_agent
+from engram.cli.forget import forget
 from engram.cli.importing.command import import_file
+from engram.cli.jobs import app as jobs_app
+from engram.cli.jobs import rebuild_links
 from engram.cli.keys import app as keys_app
 from engram.cli.logs import debugging
+from engram.cli.memories import memories
 from engram.cli.migrate import migrate
 from engram.cli.output import abandon, tolerate_any_text, write_error
 from engram.cli.recall import recall
@@ -27,6 +31,7 @@ from engram.cli.remember import remember
 from engram.cli.serve import serve
 from engram.cli.tenants import app as tenants_app
 from engram.cli.text import one_line
+from engram.cli.worker import worker
 
 app = typer.Typer(
     name="engram",
@@ -38,17 +43,26 @@ app = typer.Typer(
 )
 
 _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
-    "Server": {"serve": serve, "migrate": migrate, "doctor": doctor, "demo": demo},
-    "Memories": {"remember": remember, "recall": recall, "edges": edges, "export": export_agent, "import": import_file},
+    "Server": {"serve": serve, "worker": worker, "migrate": migrate, "doctor": doctor, "demo": demo},
+    "Memories": {
+        "remember": remember,
+        "recall": recall,
+        "memories": memories,
+        "edges": edges,
+        "forget": forget,
+        "export": export_agent,
+        "import": import_file,
+    },
+    "Work": {"rebuild-links": rebuild_links},
     "Quality": {"eval": evaluate},
     "Access": {"audit": audit},
 }
-_GROUPS = {"keys": keys_app, "tenants": tenants_app}
+_GROUPS = {"jobs": ("Work", jobs_app), "keys": ("Access", keys_app), "tenants": ("Access", tenants_app)}
 for panel, commands in _COMMANDS.items():
     for name, command in commands.items():
         app.command(name, rich_help_panel=panel)(command)
-for name, group in _GROUPS.items():
-    app.add_typer(group, name=name, rich_help_panel="Access")
+for name, (panel, group) in _GROUPS.items():
+    app.add_typer(group, name=name, rich_help_panel=panel)
 
 
 def _show_version(wanted: bool) -> None:

@@ -17,7 +17,7 @@ def score_in_words(hit: RecallHit, explanation: Explanation, graph_weight: float
     return f"{vector} × {hit.vector_score:.3f} vector + {graph} × {hit.graph_score:.3f} graph = {sums}"
 
 
-def graph_in_words(hit: RecallHit, explanation: Explanation, hop_penalty: float) -> str:
+def graph_in_words(hit: RecallHit, explanation: Explanation) -> str:
     """``graph 0.351 = 0.381 × 0.95 × 1.00 × 0.97``: the anchor, then the three factors of each hop (see LEGEND)."""
     if explanation.anchor_score is None and hit.path:
         return f"graph {hit.graph_score:.3f} = the question names {hit.path[0].entity}, which this is about"
@@ -25,7 +25,7 @@ def graph_in_words(hit: RecallHit, explanation: Explanation, hop_penalty: float)
         if hit.lexical_score == 0:
             return "graph 0: no path leads to it, and it shares no word with the question"
         return f"graph {hit.graph_score:.3f} = its own words: {', '.join(explanation.terms)}"
-    kept = f"{1 - hop_penalty:.2f}"
+    kept = f"{1 - explanation.hop_penalty:.2f}"
     hops = [f"{kept} × {step.weight or 0:.2f} × {step.multiplier or 0:.2f}" for step in hit.path[1:]]
     factors = [f"{explanation.anchor_score:.3f}", *hops]
     return f"graph {hit.graph_score:.3f} = {' × '.join(factors)}"

@@ -16,9 +16,7 @@ from engram.recall.schemas import RecallHit
 TEXT_LIMIT = 400
 
 
-def hits_table(
-    hits: Sequence[RecallHit], texts: Mapping[str, str], *, graph_weight: float, hop_penalty: float
-) -> Table:
+def hits_table(hits: Sequence[RecallHit], texts: Mapping[str, str], *, graph_weight: float) -> Table:
     """One row a hit: rank, score and its legs, the memory, and the path that led to it.
 
     ``texts`` has the texts of the memories on the paths, by id.
@@ -30,7 +28,7 @@ def hits_table(
     table.add_column("Memory", ratio=1)
     for rank, hit in enumerate(hits, start=1):
         legs = [score_text(score) for score in (hit.vector_score, hit.lexical_score, hit.graph_score)]
-        memory = _memory(hit, texts, graph_weight, hop_penalty)
+        memory = _memory(hit, texts, graph_weight)
         table.add_row(str(rank), f"{hit.score:.3f}", *legs, memory)
     return table
 
@@ -40,14 +38,14 @@ def score_text(score: float) -> Text:
     return Text(f"{score:.3f}", "" if score > 0 else "dim")
 
 
-def _memory(hit: RecallHit, texts: Mapping[str, str], graph_weight: float, hop_penalty: float) -> Text:
+def _memory(hit: RecallHit, texts: Mapping[str, str], graph_weight: float) -> Text:
     cell = Text(excerpt(hit.content, TEXT_LIMIT))
     if hit.hops:
         cell.append(f"\nvia {in_words(hit.path, texts)}", "cyan")
     if hit.explain is not None:
         for line in (
             score_in_words(hit, hit.explain, graph_weight),
-            graph_in_words(hit, hit.explain, hop_penalty),
+            graph_in_words(hit, hit.explain),
             ranks_in_words(hit.explain),
             *alternatives_in_words(hit.explain, texts),
         ):

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from engram.cli.text import excerpt
-from engram.graph.schemas import Direction
-from engram.recall.schemas import PathStep, RecallHit
+from engram.graph.schemas import Direction, PathStep
+from engram.recall.schemas import RecallHit
 
 # As read from the memory that was found, back to where the walk began.
 _BACK = {Direction.out: "←", Direction.incoming: "→", Direction.both: "↔"}

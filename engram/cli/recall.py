@@ -39,8 +39,9 @@ def recall(
     ] = _DEFAULTS["graph_weight"],
     max_hops: Annotated[int, typer.Option("--max-hops", min=0, max=5, help="How far to walk.")] = _DEFAULTS["max_hops"],
     hop_penalty: Annotated[
-        float, typer.Option("--hop-penalty", min=0, max=1, help="What each hop costs; below 1.")
-    ] = _DEFAULTS["hop_penalty"],
+        float | None,
+        typer.Option("--hop-penalty", min=0, max=1, help="What each hop costs; below 1. Unset: as configured."),
+    ] = None,
     lexical: Annotated[
         bool, typer.Option("--lexical/--no-lexical", help="Whether words that query and memory share count.")
     ] = _DEFAULTS["lexical"],
@@ -96,16 +97,16 @@ def recall(
     if as_json:
         write_json(response)
     else:
-        _show(response, texts, graph_weight, hop_penalty)
+        _show(response, texts, graph_weight)
 
 
-def _show(response: RecallResponse, texts: dict[str, str], graph_weight: float, hop_penalty: float) -> None:
+def _show(response: RecallResponse, texts: dict[str, str], graph_weight: float) -> None:
     console = answers()
     console.print(Text(one_line(response.query), "bold"))
     if not response.results:
         console.print("Nothing was found.", style="dim")
         return
-    console.print(hits_table(response.results, texts, graph_weight=graph_weight, hop_penalty=hop_penalty))
+    console.print(hits_table(response.results, texts, graph_weight=graph_weight))
     cut = "; a cap cut the walk or the answer short" if response.truncated else ""
     if response.results[0].explain is not None:
         console.print(Text(LEGEND, "dim"))

@@ -17,6 +17,7 @@ from engram.client.resources.agents import Agents, AsyncAgents
 from engram.client.resources.audit import AsyncAuditLog, AuditLog
 from engram.client.resources.graph import AsyncGraph, Graph
 from engram.client.resources.health import get_health
+from engram.client.resources.jobs import AsyncJobs, Jobs
 from engram.client.resources.memories import AsyncMemories, Memories
 
 
@@ -62,6 +63,7 @@ class Engram(_Client):
         self.memories = Memories(self._sender)
         self.graph = Graph(self._sender)
         self.audit = AuditLog(self._sender)
+        self.jobs = Jobs(self._sender)
 
     health = call(get_health)
 
@@ -115,6 +117,7 @@ class AsyncEngram(_Client):
         self.memories = AsyncMemories(self._sender)
         self.graph = AsyncGraph(self._sender)
         self.audit = AsyncAuditLog(self._sender)
+        self.jobs = AsyncJobs(self._sender)
 
     health = acall(get_health)
 

@@ -53,9 +53,10 @@ class Database:
     a statement ran into the time limit or into another change. All other errors leave as they came.
     """
 
-    def __init__(self, engine: AsyncEngine, dsn: Dsn) -> None:
+    def __init__(self, engine: AsyncEngine, dsn: Dsn, open_one: Callable[[], Awaitable[asyncpg.Connection]]) -> None:
         self._engine = engine
         self._dsn = dsn
+        self._open_one = open_one
         self._distrusted_before = 0.0
         self._endings: set[asyncio.Task[None]] = set()
         self._waiting = 0
@@ -97,7 +98,7 @@ class Database:
             json_deserializer=pydantic_core.from_json,
         )
         slow.watch_engine(engine.sync_engine)
-        database = cls(engine, target)
+        database = cls(engine, target, open_one)
         try:
             await patiently(settings.connect_timeout)(database._greet)
         except BaseException:
@@ -143,6 +144,13 @@ class Database:
                 await connection.close()
                 return answer
         raise AssertionError
+
+    async def connect_beside(self) -> asyncpg.Connection:
+        """A connection outside the pool, for whoever listens on it; it is the caller's to close.
+
+        Raises ``UnavailableProblem`` where the server does not answer, ``ConfigurationProblem`` where it refuses us.
+        """
+        return await self._open_one()
 
     async def ping(self) -> None:
         """Ask the server for a sign of life. Raises ``UnavailableProblem``."""

@@ -60,6 +60,9 @@ class EntityProjection:
                 await entities.mark_swept(agent_id, list(new_names.values()), datetime.now(UTC))
             await settle(connection)
 
+    async def remove_stale(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]) -> None:
+        """Nothing is left to do: what is recognised in a text takes the place of all that was."""
+
     async def _with_earlier(
         self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], names: list[str], language: str
     ) -> list[UUID]:

@@ -67,13 +67,21 @@ class Neighbourhood:
         if self.multipliers:
             arms += [self._stored(frontier, "source_id", "target_id"), self._stored(frontier, "target_id", "source_id")]
         if "temporal" in self.multipliers:
-            arms.append(self._session(frontier))
+            arms.append(self.session(frontier))
+        return "\nUNION ALL\n".join(arms) if arms else _NOTHING
+
+    def computed(self, frontier: str) -> str:
+        """Only what is stored nowhere: neighbours in a session, and links through entities."""
+        arms = [self.session(frontier)] if "temporal" in self.multipliers else []
+        if "entity_link" in self.multipliers:
+            arms.append(self._entities(frontier))
         return "\nUNION ALL\n".join(arms) if arms else _NOTHING
 
     def _multiplier(self, relation: str) -> str:
         return self.p(self.multipliers[relation], "float8")
 
-    def _valid(self, alias: str) -> str:
+    def valid(self, alias: str) -> str:
+        """Whether the own window of a stored edge, or one of its earlier ones, covers the instant."""
         moment = self.p(self.visibility.moment, "timestamptz")
         ends = f"({alias}.valid_until IS NULL OR {alias}.valid_until > {moment})"
         if self.visibility.as_of is None:
@@ -113,7 +121,7 @@ class Neighbourhood:
                 FROM (
                     SELECT * FROM {edges(self.visibility.known_at, p)} e
                     WHERE {self.mine("e")} AND e.{near} = f.id AND e.invalidated_at IS NULL
-                        AND e.relation_type = ANY ({names}) AND {self._valid("e")}
+                        AND e.relation_type = ANY ({names}) AND {self.valid("e")}
                     ORDER BY e.weight DESC, e.{far}
                     LIMIT {p(MAX_PROBES, "int")}
                 ) AS e {self.seen(f"e.{far}")}
@@ -122,7 +130,10 @@ class Neighbourhood:
             ) AS edge
         """
 
-    def _session(self, frontier: str) -> str:
+    def session(self, frontier: str) -> str:
+        """Links to the turns before and after, where temporal links are walked."""
+        if "temporal" not in self.multipliers:
+            return _NOTHING
         p = self.p
         weight = p(self.tuning.temporal_weight, "float8")
         answer = f"CASE WHEN turn.asks THEN {p(self.tuning.answer_weight, 'float8')} ELSE {weight} END"

@@ -9,6 +9,8 @@ from uuid import UUID
 import numpy as np
 
 from engram.agents.service import AgentService
+from engram.graph.assertions import stored_ends
+from engram.graph.found import FoundEdges
 from engram.graph.repository import EdgeRepository, NewEdge
 from engram.graph.schemas import RelationType
 from engram.graph.thematic import nearest, weight
@@ -27,6 +29,9 @@ MATRIX_ROWS = 20
 MATRIX_LIMIT = 5_000_000
 """Up to this many numbers, memories times dimensions, an agent's vectors are read for it: 20 MB."""
 
+STALE_AT_ONCE = 200
+"""Far ends of links that are asked at once why they are there."""
+
 
 class ThematicProjection:
     """Links each new memory to its nearest of the agent, those of its own batch included. Very short ones are not."""
@@ -44,6 +49,47 @@ class ThematicProjection:
         self._min_bytes = tuning.thematic_min_bytes
 
     async def project(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], settle: Settle) -> None:
+        found = await self._near(scope, agent_id, memory_ids)
+        links = [
+            NewEdge(source, target, RelationType.thematic, weight(similarity, self._threshold))
+            for source, target, similarity in found
+        ]
+        async with self._database.transaction(scope) as connection:
+            await self._agents.hold(connection, scope, agent_id)
+            await EdgeRepository(connection, scope).link(agent_id, links, origin="thematic")
+            await settle(connection)
+
+    async def remove_stale(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]) -> None:
+        """Of the links whose stored source is one of these memories, remove those that neither end would make now, and
+        set the weights of the others. What a client asserted or deleted stays as it is."""
+        async with self._database.snapshot(scope) as connection:
+            standing = await FoundEdges(connection, scope).between_current(agent_id, memory_ids, self._index)
+        best: dict[tuple[UUID, UUID], float] = {}
+        await self._explain(scope, agent_id, memory_ids, best)
+        # Of the others, the far end may be why.
+        unexplained = sorted({edge.target_id for edge in standing if edge.ends not in best})
+        for start in range(0, len(unexplained), STALE_AT_ONCE):
+            await self._explain(scope, agent_id, unexplained[start : start + STALE_AT_ONCE], best)
+        stale = [edge for edge in standing if edge.ends not in best]
+        async with self._database.administration(scope) as connection:
+            await self._agents.hold(connection, scope, agent_id)
+            await FoundEdges(connection, scope).remove(agent_id, stale)
+        # Apart: each takes its rows in their order, and both together would not.
+        weights = [(edge, best[edge.ends]) for edge in standing if edge.ends in best]
+        async with self._database.transaction(scope) as connection:
+            await self._agents.hold(connection, scope, agent_id)
+            await FoundEdges(connection, scope).reweigh(agent_id, weights)
+
+    async def _explain(
+        self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], best: dict[tuple[UUID, UUID], float]
+    ) -> None:
+        """Add the links of these memories, by their stored ends, with their weights."""
+        for source, target, similarity in await self._near(scope, agent_id, memory_ids):
+            ends = stored_ends(source, target, RelationType.thematic)
+            best[ends] = max(best.get(ends, 0.0), weight(similarity, self._threshold))
+
+    async def _near(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]) -> list[tuple[UUID, UUID, float]]:
+        """Each of these memories with its nearest above the threshold, as ``(id, neighbour, cosine)``."""
         async with self._database.snapshot(scope) as connection:
             counts = await self._agents.sizes(connection, scope, agent_id)
             edges = EdgeRepository(connection, scope)
@@ -66,15 +112,7 @@ class ThematicProjection:
                 )
         if by_matrix:
             pairs = await asyncio.to_thread(self._from_matrix, ids, vectors, set(memory_ids))
-        links = [
-            NewEdge(source, target, RelationType.thematic, weight(similarity, self._threshold))
-            for source, target, similarity in pairs
-            if similarity > self._threshold
-        ]
-        async with self._database.transaction(scope) as connection:
-            await self._agents.hold(connection, scope, agent_id)
-            await EdgeRepository(connection, scope).link(agent_id, links, origin="thematic")
-            await settle(connection)
+        return [pair for pair in pairs if pair[2] > self._threshold]
 
     def _from_matrix(self, ids: list[UUID], packed: bytes, new: set[UUID]) -> list[tuple[UUID, UUID, float]]:
         if not ids:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from engram.graph.schemas import RelationType
@@ -22,9 +22,3 @@ MULTIPLIERS: Mapping[RelationType, float] = MappingProxyType(
 """Decay multipliers: a hop keeps this share of the score that it carries."""
 
 UNDIRECTED = frozenset({RelationType.thematic, RelationType.contradicts, RelationType.entity_link})
-
-
-def multipliers(relation_types: Collection[RelationType] | None = None) -> dict[str, float]:
-    """Multipliers by name, of all relations or of these."""
-    wanted = set(RelationType) if relation_types is None else set(relation_types)
-    return {relation.value: multiplier for relation, multiplier in MULTIPLIERS.items() if relation in wanted}

@@ -12,10 +12,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.agents.hidden import of_seen_agent
 from engram.db.database import driver
+from engram.db.parameters import Parameters
+from engram.graph.assertions import stored_ends
+from engram.graph.decay import Decay
 from engram.graph.history import known_from
-from engram.graph.neighbours import COLUMNS, Neighbourhood
-from engram.graph.relations import UNDIRECTED
-from engram.graph.schemas import EdgeCreate, RelationType
+from engram.graph.listing import After, EdgeFilter, listing
+from engram.graph.neighbours import Neighbourhood
+from engram.graph.schemas import RelationType
+from engram.memories.known import memories
 from engram.memories.vectors import LINK_SETTINGS, VectorIndex
 from engram.tenants.scope import Scope
 
@@ -31,9 +35,11 @@ class NewEdge:
     weight: float
 
 
-def stored_ends(source: UUID, target: UUID, relation: RelationType) -> tuple[UUID, UUID]:
-    """The ends as stored: a relation without direction has the lesser id first, so that it is one row."""
-    return (target, source) if relation in UNDIRECTED and target < source else (source, target)
+@dataclass(frozen=True, slots=True)
+class AskedAgent:
+    id: UUID
+    decay: Decay
+    """What a hop costs in its graph."""
 
 
 class EdgeRepository:
@@ -90,121 +96,44 @@ class EdgeRepository:
             origin,
         )
 
-    async def assert_edge(self, agent_id: UUID, edge: EdgeCreate, now: datetime) -> None:
-        """Write an edge that a client asserts. Of one that stands the greater weight stays, and what is not said
-        anew; one that was deleted comes back as if it were new.
-
-        Raises asyncpg's CheckViolationError where the two windows together make none.
-        """
-        source, target = stored_ends(UUID(edge.source_id), UUID(edge.target_id), edge.relation_type)
-        await self._driver.execute(
-            """
-            INSERT INTO edges AS edge (
-                agent_id, tenant_id, source_id, target_id, relation_type, weight, origin, label, reason, valid_from,
-                valid_until, recorded_at
-            )
-            VALUES ($1, $2, $3, $4, $5, $6, 'asserted', $7, $8, $9, $10, $11)
-            ON CONFLICT (agent_id, source_id, target_id, relation_type) DO UPDATE
-            SET (weight, label, reason, valid_from, valid_until, recorded_at) = (
-                    SELECT greatest(excluded.weight, standing.weight), coalesce(excluded.label, standing.label),
-                        coalesce(excluded.reason, standing.reason),
-                        coalesce(excluded.valid_from, standing.valid_from),
-                        coalesce(excluded.valid_until, standing.valid_until),
-                        coalesce(standing.recorded_at, excluded.recorded_at)
-                    FROM (SELECT) AS always LEFT JOIN LATERAL (SELECT edge.*) AS standing
-                        ON edge.invalidated_at IS NULL
-                ),
-                origin = 'asserted', invalidated_at = NULL
-            """,
-            agent_id,
-            self._tenant_id,
-            source,
-            target,
-            edge.relation_type.value,
-            edge.weight,
-            edge.label,
-            edge.reason,
-            edge.valid_from,
-            edge.valid_until,
-            now,
-        )
-
-    async def asserted(self, agent_id: UUID, source: UUID, target: UUID, relation: RelationType) -> dict[str, Any]:
-        """A stored edge, seen from ``source``."""
-        near, far = stored_ends(source, target, relation)
+    async def agent_of(self, memory_id: UUID, known_at: datetime | None, decay: Decay) -> AskedAgent | None:
+        """The agent of a memory that stands, or that stood as far as was known at an instant; ``decay`` is the
+        server's."""
+        p = Parameters()
+        only = "" if self._only is None else f" AND m.agent_id = {p(self._only, 'uuid')}"
         row = await self._driver.fetchrow(
-            """
-            SELECT relation_type, weight, origin, label, reason, valid_from, valid_until, recorded_at
-            FROM edges WHERE agent_id = $1 AND source_id = $2 AND target_id = $3 AND relation_type = $4
-            """,
-            agent_id,
-            near,
-            far,
-            relation.value,
-        )
-        assert row is not None  # written in this transaction
-        direction = "both" if relation in UNDIRECTED else "out"
-        return {**row, "source_memory_id": source, "target_memory_id": target, "direction": direction}
-
-    async def invalidate(
-        self, agent_id: UUID, source: UUID, target: UUID, relation: RelationType, now: datetime
-    ) -> bool:
-        """Close an edge; false where none stands."""
-        source, target = stored_ends(source, target, relation)
-        status: str = await self._driver.execute(
-            """
-            UPDATE edges SET invalidated_at = $5
-            WHERE agent_id = $1 AND source_id = $2 AND target_id = $3 AND relation_type = $4
-                AND invalidated_at IS NULL
-            """,
-            agent_id,
-            source,
-            target,
-            relation.value,
-            now,
-        )
-        return status == "UPDATE 1"
-
-    async def of_memory(
-        self,
-        memory_id: UUID,
-        around: Neighbourhood,
-        *,
-        directions: Collection[str],
-        min_weight: float,
-        limit: int,
-        after: tuple[float, str, UUID, str] | None,
-    ) -> list[dict[str, Any]]:
-        """Edges of a memory, each once, strongest first; after (weight, relation, target, direction)."""
-        p = around.p
-        clauses = [
-            f"weight >= {p(min_weight, 'float8')}",
-            f"direction = ANY ({p(list(directions), 'text[]')})",
-        ]
-        if after is not None:
-            last_weight, relation, last, direction = after
-            clauses.append(
-                f"(-weight, relation_type, target_id, direction) >"
-                f" ({p(-last_weight, 'float8')}, {p(relation, 'text')}, {p(last, 'uuid')}, {p(direction, 'text')})"
-            )
-        rows = await self._driver.fetch(
             f"""
-            WITH asked AS MATERIALIZED (SELECT {p(memory_id, "uuid")} AS id, 1::float8 AS score),
-            found AS MATERIALIZED (
-                SELECT DISTINCT ON (relation_type, target_id, direction) {COLUMNS}
-                FROM ({around.sql("asked")}) AS edge
-                ORDER BY relation_type, target_id, direction, weight DESC, origin
-            )
-            SELECT found.*, e.display_name AS entity
-            FROM found
-            LEFT JOIN entities e ON {around.mine("e")} AND e.id = found.entity_id
-            WHERE {" AND ".join(clauses)}
-            ORDER BY weight DESC, relation_type, target_id, direction
-            LIMIT {p(limit, "int")}
+            SELECT a.id, a.decay_multipliers, a.hop_penalty
+            FROM (
+                SELECT m.agent_id FROM {memories(known_at, p)} m
+                WHERE m.id = {p(memory_id, "uuid")} AND m.tenant_id = {p(self._tenant_id, "uuid")}{only}
+                    AND m.status <> 'deleted'
+                LIMIT 1
+            ) AS m
+            JOIN agents a ON a.id = m.agent_id AND a.tenant_id = {p(self._tenant_id, "uuid")}
             """,
             *p.values,
         )
-        return [dict(row) for row in rows]
+        if row is None:
+            return None
+        return AskedAgent(row["id"], decay.changed(row["decay_multipliers"], row["hop_penalty"]))
+
+    async def decay(self, agent_id: UUID, decay: Decay) -> Decay:
+        """What a hop costs in the graph of an agent that is held; ``decay`` is the server's."""
+        row = await self._driver.fetchrow(
+            "SELECT decay_multipliers, hop_penalty FROM agents WHERE id = $1 AND tenant_id = $2",
+            agent_id,
+            self._tenant_id,
+        )
+        assert row is not None  # held
+        return decay.changed(row["decay_multipliers"], row["hop_penalty"])
+
+    async def of_memory(
+        self, memory_id: UUID, around: Neighbourhood, wanted: EdgeFilter, *, limit: int, after: After | None
+    ) -> list[dict[str, Any]]:
+        """Edges of a memory, each once, strongest first; after (weight, relation, target, direction)."""
+        statement = listing(memory_id, around, wanted, limit=limit, after=after)
+        return [dict(row) for row in await self._driver.fetch(statement, *around.p.values)]
 
     async def vectors(self, agent_id: UUID, index: VectorIndex, min_bytes: int) -> tuple[list[UUID], bytes]:
         """Ids and embeddings of the agent's current memories of at least ``min_bytes``, in no order.

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from engram.memories.schemas import MemoryStatus
 from engram.wire import A_NUMBER, Id, Instant, Label, Note, ResponseModel, WireModel
 
 
@@ -27,6 +28,14 @@ class Direction(StrEnum):
     out = "out"
     incoming = "in"
     both = "both"
+
+
+Multiplier = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False), A_NUMBER]
+
+Multipliers = dict[RelationType, Multiplier]
+"""The share of a score that a hop over an edge of each type keeps."""
+
+HopPenalty = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False), A_NUMBER]
 
 
 class EdgeCreate(WireModel):
@@ -50,6 +59,15 @@ class EdgeCreate(WireModel):
         return self
 
 
+MAX_EDGE_BATCH = 1000
+
+
+class EdgeBatch(WireModel):
+    """Edges of one agent. What says the same edge again counts as written after it."""
+
+    edges: list[EdgeCreate] = Field(min_length=1, max_length=MAX_EDGE_BATCH)
+
+
 class Edge(ResponseModel):
     """An edge, seen from the memory asked about. ``target_memory_id`` is the other end."""
 
@@ -64,8 +82,11 @@ class Edge(ResponseModel):
     label: str | None = None
     reason: str | None = None
     valid_from: Instant | None = None
-    valid_until: Instant | None = None
+    valid_until: Instant | None = Field(
+        default=None, description="When it ceases to hold: itself, or one of its ends that was superseded."
+    )
     recorded_at: Instant | None = None
+    invalidated_at: Instant | None = Field(default=None, description="Since when it is taken out of the graph.")
 
 
 class EdgePage(ResponseModel):
@@ -78,3 +99,78 @@ class EdgeDeleted(ResponseModel):
     target_id: Id
     relation_type: RelationType
     invalidated_at: Instant
+
+
+class EdgeWritten(Edge):
+    """``created``: the edge is new, or was deleted before; otherwise it stood."""
+
+    created: bool
+
+
+class EdgesCreated(ResponseModel):
+    """What became of each edge of a batch, in the order given: as it stands after all of them."""
+
+    results: list[EdgeWritten]
+    created: int
+
+
+class PathStep(ResponseModel):
+    """One memory on a path, and the edge by which it is reached. The first is reached by none. Where a query names an
+    entity that a memory is about, at 0 hops, the step says so."""
+
+    memory_id: Id
+    relation_type: RelationType | None = None
+    direction: Direction | None = None
+    weight: float | None = None
+    multiplier: float | None = None
+    entity: str | None = None
+
+
+class GraphNode(ResponseModel):
+    """A memory, in short, with its place around another."""
+
+    id: Id
+    hops: int = Field(description="Fewest edges from the memory asked about.")
+    strength: float = Field(description="What the best way of so many hops keeps, [0, 1].")
+    content: str = Field(description="The beginning of the text.")
+    content_truncated: bool = Field(description="Whether the text goes on.")
+    status: MemoryStatus
+    key: str | None
+    user_id: str | None
+    session_id: str | None
+    tags: list[str]
+    valid_from: Instant
+    valid_until: Instant | None
+    recorded_at: Instant
+
+
+class Neighborhood(ResponseModel):
+    """Memories around one, which is the first: by hops, then the strongest first. Edges among them, each once, the
+    strongest first: seen from its source, or where it has no direction and weighs more one way, from that end."""
+
+    memory_id: Id
+    nodes: list[GraphNode]
+    edges: list[Edge]
+    hop_penalty: float
+    truncated: bool = Field(description="A cap cut it short: there are more memories or edges than are shown.")
+
+
+class PathOrder(StrEnum):
+    strongest = "strongest"
+    shortest = "shortest"
+
+
+class GraphPath(ResponseModel):
+    """``strength``: the product, over its hops, of ``(1 - hop_penalty) * weight * multiplier``."""
+
+    strength: float
+    hops: int
+    steps: list[PathStep]
+
+
+class GraphPaths(ResponseModel):
+    source_id: Id
+    target_id: Id
+    paths: list[GraphPath]
+    hop_penalty: float
+    truncated: bool = Field(description="A cap cut the search short: there may be other paths, and better ones.")

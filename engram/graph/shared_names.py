@@ -24,7 +24,7 @@ class SharedNames:
         self._around = around
         self._walked = "entity_link" in around.multipliers
         # One more than is followed tells whether there were more.
-        self._cap = around.p(around.fan_out - 1, "int")
+        self._cap = around.p(around.fan_out - 1, "int") if self._walked else ""
 
     def hop(self, hop: int) -> list[str]:
         """Common table expressions: ``named`` (what a frontier names), ``entities`` and ``members`` (of the entities,

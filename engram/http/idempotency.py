@@ -104,5 +104,7 @@ def _subject(request: Request, body: BaseModel | None, response: Response) -> Su
         answered = from_json(bytes(response.body)) if len(response.body) < _SHORT else {}
         whose = answered.get("agent_id")
         return Subject(memory_id=UUID(memory_id)) if whose is None else Subject(agent_id=UUID(whose))
-    # What names neither makes an agent, and answers with it.
-    return Subject(agent_id=UUID(from_json(bytes(response.body))["id"]))
+    # What names neither makes an agent, and answers with it, or is about jobs.
+    answer = from_json(bytes(response.body))
+    agent_id = answer.get("agent_id") or answer.get("id")
+    return Subject(agent_id=UUID(agent_id)) if agent_id is not None else None

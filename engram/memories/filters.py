@@ -24,6 +24,9 @@ _ORDERED = ("gt", "gte", "lt", "lte")
 MAX_CONDITIONS = 32
 MAX_CHOICES = 1_000
 
+MAX_PATH = 16
+"""Steps into inner objects: metadata are nested no deeper."""
+
 
 def conditions(metadata: dict[str, Any]) -> list[tuple[str, str, Any]]:
     """The filter as ``(field, operator, value)`` triples, in a stable order.
@@ -42,6 +45,13 @@ def conditions(metadata: dict[str, Any]) -> list[tuple[str, str, Any]]:
     if len(found) > MAX_CONDITIONS:
         raise ValueError(f"at most {MAX_CONDITIONS} conditions")
     return found
+
+
+def path_of(field: str) -> list[str]:
+    """The steps of a dotted field into inner objects; the field alone where it has no dots, or more than any metadata
+    could follow. A key that is spelt like the whole field goes before."""
+    steps = field.split(".")
+    return steps if len(steps) <= MAX_PATH else [field]
 
 
 def _checked(field: str, operator: str, operand: Any) -> Any:

@@ -25,12 +25,20 @@ def then(alias: str, at: datetime, p: Parameters) -> str:
 
 def memories(known_at: datetime | None, p: Parameters) -> str:
     """``memories``: the table, or what it held at that instant."""
-    if known_at is None:
-        return "memories"
-    return (
-        f"(SELECT id, updated_at, {_SAME} FROM memories k WHERE k.updated_at <= {p(known_at, 'timestamptz')}"
-        f" UNION ALL SELECT memory_id, recorded_from, {_SAME} FROM memory_versions k WHERE {then('k', known_at, p)})"
-    )
+    return "memories" if known_at is None else f"({' UNION ALL '.join(_halves(known_at, p))})"
+
+
+def halves(known_at: datetime | None, p: Parameters) -> list[str]:
+    """The same in parts, none of which has a row of another: what is ordered and cut off is read from each."""
+    return ["memories"] if known_at is None else [f"({half})" for half in _halves(known_at, p)]
+
+
+def _halves(known_at: datetime, p: Parameters) -> list[str]:
+    return [
+        f"SELECT id, updated_at, {_SAME} FROM memories k WHERE k.updated_at <= {p(known_at, 'timestamptz')}",
+        f"SELECT memory_id AS id, recorded_from AS updated_at, {_SAME} FROM memory_versions k"
+        f" WHERE {then('k', known_at, p)}",
+    ]
 
 
 def lexemes(known_at: datetime | None, p: Parameters) -> str:

@@ -86,6 +86,12 @@ class MemoryRow(Base):
         Index(
             "memories_successor_idx", "superseded_by", "agent_id", postgresql_where=text("superseded_by is not null")
         ),
+        # Pages of lists: what a user has, what began or held in a time, what was changed since. Those by time have
+        # every memory, but serve only who asks for a confidence of 0 or more: they would tempt others.
+        Index("memories_user_idx", "agent_id", "user_id", "id", postgresql_where=text("user_id is not null")),
+        Index("memories_begun_idx", "agent_id", "valid_from", postgresql_where=text("confidence >= 0")),
+        Index("memories_earlier_idx", "agent_id", postgresql_where=text("earlier is not null")),
+        Index("memories_changed_idx", "agent_id", "updated_at", postgresql_where=text("confidence >= 0")),
         # What may not be restored any more, over all agents.
         Index("memories_deleted_idx", "deleted_at", postgresql_where=text("status = 'deleted'")),
     )
@@ -108,7 +114,8 @@ class MemoryRow(Base):
     stated_until: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
     # Periods before the last in which it held too: it was superseded, and restored.
     earlier: Mapped[Any | None] = mapped_column(TSTZMULTIRANGE)
-    key: Mapped[str | None] = mapped_column(Text)
+    # In the order of code points, so that keys that begin alike are neighbours.
+    key: Mapped[str | None] = mapped_column(Text(collation="C"))
     # The key in its partition of user and session.
     slot_hash: Mapped[bytes | None] = mapped_column(LargeBinary)
     source: Mapped[str | None] = mapped_column(Text)
@@ -184,13 +191,18 @@ class MemoryPassageRow(Base):
 
 
 class PendingProjectionRow(Base):
-    """Work owed to a memory that stands already. Written with the memory, removed when the work is done.
+    """Work owed to a version of a memory that stands already. Written with it, removed when the work is done.
+
+    ``job_id`` is the job that has taken it over: then it is due no more, and tried when the job is.
 
     No foreign key: it is claimed across agents, and stays a local table where the others are distributed.
     """
 
     __tablename__ = "pending_projections"
-    __table_args__ = (Index("pending_projections_due_idx", "next_attempt_at"),)
+    __table_args__ = (
+        Index("pending_projections_due_idx", "next_attempt_at"),
+        Index("pending_projections_job_idx", "agent_id", "job_id", postgresql_where=text("job_id IS NOT NULL")),
+    )
 
     agent_id: Mapped[UUID] = mapped_column(primary_key=True)
     memory_id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -200,3 +212,5 @@ class PendingProjectionRow(Base):
     error: Mapped[str | None] = mapped_column(Text)
     recorded_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
     next_attempt_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    version: Mapped[int] = mapped_column(Integer, server_default=text("1"))
+    job_id: Mapped[UUID | None]

@@ -1,14 +1,13 @@
 """What follows from a memory, made after it is safely stored: links and recognised entities.
 
 A memory is committed together with a note of what is owed to it. Each projection then runs by itself; where it
-succeeds, its notes go in the same transaction; where it fails, the memory stands, the failure is noted and tried
-again. Two memories written at the same moment still find each other: each is committed before its projections look.
+succeeds, its notes go in the same transaction; where it fails, the memory stands, the failure is noted, and a job takes
+it over. Two memories written at the same moment still find each other: each is committed before its projections look.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 from uuid import UUID
@@ -17,21 +16,19 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.db.database import Database
-from engram.memories.pending import Owed, PendingRepository
+from engram.memories.pending import Due, Owed, PendingRepository
 from engram.telemetry.counting import projection_failed
 from engram.telemetry.errors import described
 from engram.tenants.database import TenantDatabase
-from engram.tenants.roles import Role
 from engram.tenants.scope import Scope
 
 log = structlog.get_logger(__name__)
 
 FIRST_RETRY = timedelta(seconds=30)
-LONGEST_RETRY = timedelta(hours=1)
-RETRY_BATCH = 200
+"""How long what failed is left alone before a job takes it over: what passes by itself has passed then."""
 
 CLAIM = timedelta(minutes=5)
-"""How long what is being retried is left alone by others: longer than any retry takes."""
+"""How long what a job is being made for is left alone by others."""
 
 Settle = Callable[[AsyncConnection], Awaitable[None]]
 """Called in a projection's last transaction: takes the notes away."""
@@ -45,6 +42,9 @@ class Projection(Protocol):
 
     async def project(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], settle: Settle) -> None:
         """Make what is owed to these memories of one agent, and call ``settle`` in the transaction that does."""
+
+    async def remove_stale(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]) -> None:
+        """Take away what earlier runs made of these memories and a run now would not make. ``scope`` is an admin's."""
 
 
 class Projector:
@@ -60,10 +60,18 @@ class Projector:
     def names(self) -> list[str]:
         return [projection.name for projection in self._projections]
 
-    async def run(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]) -> bool:
-        """Run all projections for memories that are committed. False where one failed; that never raises."""
-        done = [await self._attempt(projection, scope, agent_id, memory_ids) for projection in self._projections]
-        return all(done)
+    @property
+    def projections(self) -> Sequence[Projection]:
+        return self._projections
+
+    async def run(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], *, version: int = 1) -> bool:
+        """Run all projections for memories that are committed. False where one failed; that never raises.
+
+        ``version`` is that of the memories to which it is owed.
+        """
+        versions = dict.fromkeys(memory_ids, version)
+        errors = [await self._attempt(projection, scope, agent_id, versions) for projection in self._projections]
+        return not any(errors)
 
     async def pending(self) -> int:
         """How many memories wait for something, over all tenants: a number for the operator."""
@@ -73,40 +81,42 @@ class Projector:
         """What is owed to memories, by projection, over all tenants."""
         return await self._database.ask(lambda connection: PendingRepository(connection).owed())
 
-    async def retry_due(self) -> int:
-        """Try again what is due, oldest first, a bounded number; how many memories were tried."""
+    async def claim_due(self, limit: int) -> Sequence[Due]:
+        """What is due, the oldest first, to at most so many memories: others find nothing due of it for a while."""
         now = datetime.now(UTC)
-        # Claimed by moving their next attempt on: another process that looks now finds nothing due.
-        due = await self._database.ask(
-            lambda connection: PendingRepository(connection).claim(now, now + CLAIM, RETRY_BATCH)
-        )
-        tried = 0
-        for projection in self._projections:
-            for (tenant_id, agent_id), memory_ids in due.get(projection.name, {}).items():
-                await self._retry(projection, Scope(tenant_id, Role.writer), agent_id, memory_ids)
-                tried += len(memory_ids)
-        return tried
+        return await self._database.ask(lambda connection: PendingRepository(connection).claim(now, now + CLAIM, limit))
 
-    async def _retry(self, projection: Projection, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]) -> None:
-        """Together, and where that fails one by one: a memory that cannot be done must not hold up the others."""
-        if await self._attempt(projection, scope, agent_id, memory_ids) or len(memory_ids) == 1:
-            return
-        for memory_id in memory_ids:
-            await self._attempt(projection, scope, agent_id, [memory_id])
+    async def make_up(self, scope: Scope, agent_id: UUID, name: str, job_id: UUID) -> tuple[int, str | None]:
+        """Try what a job has taken over: for how many memories, and the class of an error where one was in the way.
 
-    async def retry_forever(self, pause: float) -> None:
-        """Retry what is due every ``pause`` seconds, until cancelled."""
-        while True:
-            try:
-                while await self.retry_due() >= RETRY_BATCH:
-                    pass
-            except Exception as error:
-                log.warning("projections.retry_failed", error=described(error))
-            await asyncio.sleep(pause)
+        Memories that moved on are given up. All are tried together, and where that fails one by one: one that cannot
+        be done does not hold up the others.
+        """
+        async with self._tenants.transaction(scope) as connection:
+            pending = PendingRepository(connection)
+            await pending.give_up_moved(agent_id, job_id)
+            versions = await pending.of_job(agent_id, job_id)
+        projection = next((one for one in self._projections if one.name == name), None)
+        if projection is None:
+            # Of a server with other projections, before or after this one.
+            return len(versions), "UnknownProjection" if versions else None
+        error = await self._attempt(projection, scope, agent_id, versions) if versions else None
+        if error is None or len(versions) == 1:
+            return len(versions), error
+        errors = [
+            await self._attempt(projection, scope, agent_id, {memory_id: version})
+            for memory_id, version in versions.items()
+        ]
+        return len(versions), next((error for error in errors if error is not None), None)
 
-    async def _attempt(self, projection: Projection, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]) -> bool:
+    async def _attempt(
+        self, projection: Projection, scope: Scope, agent_id: UUID, versions: Mapping[UUID, int]
+    ) -> str | None:
+        """The class of what went wrong; None where nothing did."""
+        memory_ids = list(versions)
+
         async def settle(connection: AsyncConnection) -> None:
-            await PendingRepository(connection).settle(agent_id, memory_ids, projection.name)
+            await PendingRepository(connection).settle(agent_id, versions, projection.name)
 
         try:
             await projection.project(scope, agent_id, memory_ids, settle)
@@ -120,8 +130,8 @@ class Projector:
             )
             projection_failed(projection.name)
             await self._note(scope, projection.name, agent_id, memory_ids, error)
-            return False
-        return True
+            return type(error).__name__
+        return None
 
     async def _note(
         self, scope: Scope, name: str, agent_id: UUID, memory_ids: Sequence[UUID], error: Exception
@@ -133,9 +143,7 @@ class Projector:
                     memory_ids,
                     name,
                     error=type(error).__name__,
-                    now=datetime.now(UTC),
-                    first=FIRST_RETRY,
-                    longest=LONGEST_RETRY,
+                    next_attempt_at=datetime.now(UTC) + FIRST_RETRY,
                 )
         except Exception as lost:
             # The note that the work is owed was committed with the memory: it is found all the same.

@@ -13,13 +13,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from engram.agents.hidden import of_seen_agent
 from engram.db.database import driver
 from engram.db.parameters import Parameters
-from engram.db.portions import portion, shown
 from engram.db.vectors import packed
 from engram.embeddings.base import Vectors
 from engram.memories import known
-from engram.memories.models import WIRE_BYTES, WIRE_COLUMNS
+from engram.memories.models import WIRE_COLUMNS
 from engram.memories.postings import Postings
-from engram.memories.rows import IndexedTerms, Listing, NewMemory, StoredText, Twin
+from engram.memories.rows import IndexedTerms, NewMemory, StoredText, Twin
 from engram.tenants.scope import Scope
 
 COUNTER_SHARDS = 16
@@ -319,32 +318,6 @@ class MemoryRepository:
             limit,
         )
         return [row["memory_id"] for row in rows]
-
-    async def page(
-        self, agent_id: UUID, listing: Listing, *, limit: int, after: UUID | None
-    ) -> tuple[list[dict[str, Any]], bool]:
-        """Memories, the latest to arrive first: a portion of at most ``limit``, and whether there are more."""
-        p = Parameters()
-        where = listing.sql(agent_id, p)
-        if after is not None:
-            where += f" AND m.id < {p(after, 'uuid')}"
-        rows = await self._driver.fetch(
-            portion(
-                f"SELECT {WIRE_COLUMNS} FROM memories m WHERE {where} ORDER BY m.id DESC LIMIT {p(limit, 'int')} + 1",
-                columns=WIRE_COLUMNS,
-                size=WIRE_BYTES,
-                order="id DESC",
-                limit=p(limit, "int"),
-            ),
-            *p.values,
-        )
-        return shown(rows)
-
-    async def total(self, agent_id: UUID, listing: Listing) -> int:
-        p = Parameters()
-        statement = f"SELECT count(*) FROM memories m WHERE {listing.sql(agent_id, p)}"
-        total: int = await self._driver.fetchval(statement, *p.values)
-        return total
 
     async def agent_of(self, id: UUID) -> UUID | None:
         """The agent of a memory that is not deleted."""

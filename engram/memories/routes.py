@@ -11,32 +11,22 @@ from engram.http.access import ViewerScope, WriterScope
 from engram.http.dependencies import ServicesDep
 from engram.http.disconnects import unless_disconnected
 from engram.http.documents import ANYWHERE, EMBEDDING, WITH_BODY, problems
-from engram.http.queries import PageQuery
 from engram.http.routing import StrictRoute
-from engram.memories.rows import Listing
+from engram.memories.queries import MemoryQuery
 from engram.memories.schemas import (
     BatchCreated,
+    MemoriesDelete,
+    MemoriesDeleted,
     MemoryBatch,
     MemoryCreate,
     MemoryCreated,
     MemoryDeleted,
     MemoryDetail,
     MemoryPage,
-    MemoryStatus,
-    Tags,
 )
-from engram.wire import Id, Instant, Label, Omissible, WireModel
+from engram.wire import Id, Instant, Omissible, WireModel
 
 router = APIRouter(prefix="/v1/memories", tags=["memories"], route_class=StrictRoute, responses=problems(*ANYWHERE))
-
-
-class MemoryQuery(PageQuery):
-    agent_id: Id
-    user_id: Omissible[Label] = None
-    session_id: Omissible[Label] = None
-    tag: Omissible[Tags] = Field(default=None, description="May be repeated: memories that have all of these.")
-    status: MemoryStatus = MemoryStatus.current
-    include_total: bool = Field(default=False, description="Count all that match.")
 
 
 class GetQuery(WireModel):
@@ -59,6 +49,7 @@ _ITEM = {
 _AGENT_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 _CREATE = {"memory": {"value": {"agent_id": _AGENT_ID, **_ITEM}}}
 _BATCH = {"batch": {"value": {"agent_id": _AGENT_ID, "items": [_ITEM, {"content": "The harbour office closes at 5."}]}}}
+_DELETE = {"session": {"value": {"agent_id": _AGENT_ID, "session_id": "s-17", "dry_run": True}}}
 
 
 @router.post(
@@ -97,18 +88,27 @@ async def create_memories(
     return await services.memories.create_many(scope, body)
 
 
+@router.post("/delete", summary="Delete memories", responses=problems(404, *WITH_BODY))
+async def delete_memories(
+    body: Annotated[MemoriesDelete, Body(openapi_examples=_DELETE)], services: ServicesDep, scope: WriterScope
+) -> MemoriesDeleted:
+    """Takes what matches out of every recall, up to 10,000 memories, and says exactly how many; with `dry_run` it only
+    says how many would go."""
+    return await services.memories.delete_many(scope, body)
+
+
 @router.get("", summary="List memories", responses=problems(404))
 async def list_memories(
     query: Annotated[MemoryQuery, Query()], request: Request, services: ServicesDep, scope: ViewerScope
 ) -> MemoryPage:
-    """Memories of an agent, the latest to arrive first."""
-    listing = Listing(status=query.status.value, user_id=query.user_id, session_id=query.session_id, tags=query.tag)
+    """Memories of an agent, the latest to arrive first: as it is now, as it held at an instant, or as it was known."""
     return await unless_disconnected(
         request,
         services.memories.list(
             scope,
             query.agent_id,
-            listing,
+            query.criteria(),
+            status=query.status,
             limit=query.limit,
             cursor=query.cursor,
             include_total=query.include_total,

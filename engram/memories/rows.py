@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from engram.db.parameters import Parameters
 from engram.embeddings.base import Vectors
 from engram.text.lexemes import pack
 from engram.text.terms import MAX_FREQUENCY
@@ -70,23 +69,3 @@ class Twin:
 class StoredText:
     id: UUID
     content: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    """Which memories a list shows."""
-
-    status: str
-    user_id: str | None = None
-    session_id: str | None = None
-    tags: list[str] | None = None
-
-    def sql(self, agent_id: UUID, p: Parameters) -> str:
-        clauses = [f"m.agent_id = {p(agent_id, 'uuid')}", f"m.status = {p(self.status, 'text')}"]
-        if self.user_id is not None:
-            clauses.append(f"m.user_id = {p(self.user_id, 'text')}")
-        if self.session_id is not None:
-            clauses.append(f"m.session_id = {p(self.session_id, 'text')}")
-        if self.tags is not None:
-            clauses.append(f"m.tags @> {p(self.tags, 'text[]')}")
-        return " AND ".join(clauses)

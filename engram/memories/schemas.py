@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from engram.memories.criteria import Criteria
 from engram.wire import (
+    A_NUMBER,
     Content,
     Embedding,
     Id,
@@ -17,11 +19,13 @@ from engram.wire import (
     Name,
     NewMetadata,
     ResponseModel,
+    Truth,
     Unit,
     WireModel,
 )
 
 MAX_BATCH = 1000
+MAX_DELETED = 10_000
 MAX_TAGS = 64
 MAX_ENTITIES = 64
 
@@ -162,3 +166,35 @@ class MemoryPage(ResponseModel):
 class MemoryDeleted(ResponseModel):
     id: Id
     status: MemoryStatus
+
+
+class MemoriesDelete(Criteria):
+    """What is to be deleted: at least one criterion, or ``all``; ``as_of`` alone and ``current`` alone are none."""
+
+    agent_id: Id
+    status: Literal["current", "superseded"] | None = Field(default=None, description="Only of this status.")
+    all: Truth = Field(default=False, description="All that the agent holds: for want of any other criterion.")
+    dry_run: Truth = Field(default=False, description="Delete nothing, and say what would be.")
+    limit: Annotated[int, Field(ge=1, le=MAX_DELETED), A_NUMBER] = Field(
+        default=MAX_DELETED, description="At most so many, the first to arrive first."
+    )
+
+    @model_validator(mode="after")
+    def _meant(self) -> MemoriesDelete:
+        restricts = self.restricts or self.status == "superseded"
+        if not (self.all or restricts):
+            raise ValueError("say which memories: give a criterion, or all: true")
+        if self.all and restricts:
+            raise ValueError("all: true goes with no other criterion")
+        return self
+
+
+class MemoriesDeleted(ResponseModel):
+    """``matched`` when the deletion began: of these ``deleted`` by it, and ``remaining``, as the limit did not reach
+    them. What somebody else deleted meanwhile is neither."""
+
+    matched: int
+    deleted: int
+    remaining: int
+    dry_run: bool = False
+    sample: list[Id] = Field(default_factory=list, description="Of a dry run: some of what would be deleted.")

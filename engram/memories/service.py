@@ -16,16 +16,22 @@ from engram.audit.schemas import Action
 from engram.audit.service import Audit
 from engram.embeddings.base import Embedder
 from engram.entities.service import EntityService
+from engram.memories.criteria import PastCriteria
+from engram.memories.deletion import Deletion
 from engram.memories.embedding import embed
+from engram.memories.listing import ListingRepository
 from engram.memories.postings import Postings
+from engram.memories.predicates import Visibility
 from engram.memories.preparation import Prepared, hashes_of, prepare
 from engram.memories.projections import Projector
 from engram.memories.removal import Removal
 from engram.memories.repository import MemoryRepository
-from engram.memories.rows import Listing, Twin
+from engram.memories.rows import Twin
 from engram.memories.schemas import (
     BatchCreated,
     BatchResult,
+    MemoriesDelete,
+    MemoriesDeleted,
     MemoryBatch,
     MemoryCreate,
     MemoryCreated,
@@ -75,6 +81,7 @@ class MemoryService:
         self._agents = agents
         self._entities = entities
         self._removal = Removal(entities)
+        self._deletion = Deletion(database, agents, self._removal)
         self._projector = projector
         self._writer = writer
         self._tuning = tuning
@@ -125,19 +132,24 @@ class MemoryService:
         self,
         scope: Scope,
         agent_id: str,
-        listing: Listing,
+        criteria: PastCriteria,
         *,
+        status: MemoryStatus | None,
         limit: int,
         cursor: str | None,
         include_total: bool,
     ) -> MemoryPage:
-        """Memories, the latest to arrive first."""
+        """Memories, the latest to arrive first: of this status, or without one what held at the instant that is asked
+        for; where none is, what is current."""
+        if status is None and criteria.as_of is None:
+            status = MemoryStatus.current
+        visibility = Visibility.of(criteria, datetime.now(UTC), statuses=(status,) if status else None)
         after = decode_cursor(cursor, _CURSOR)[0] if cursor is not None else None
         await self._agents.get(scope, agent_id)
         async with self._database.snapshot(scope) as connection:
-            memories = MemoryRepository(connection, scope)
-            page, more = await memories.page(UUID(agent_id), listing, limit=limit, after=after)
-            total = await memories.total(UUID(agent_id), listing) if include_total else None
+            memories = ListingRepository(connection, scope)
+            page, more = await memories.page(UUID(agent_id), visibility, limit=limit, after=after)
+            total = await memories.total(UUID(agent_id), visibility) if include_total else None
         return MemoryPage.model_validate(
             {
                 "data": page,
@@ -166,6 +178,10 @@ class MemoryService:
                 raise ConflictProblem(f"Memory {id} is at version {version - 1}, not {if_version}.")
             await self._audit.record(connection, scope, Action.memory_delete, agent_id=agent_id, targets=[memory_id])
         return MemoryDeleted(id=id, status=MemoryStatus.deleted)
+
+    async def delete_many(self, scope: Scope, request: MemoriesDelete) -> MemoriesDeleted:
+        """Delete what matches, or say what would be deleted."""
+        return await self._deletion.run(scope, request)
 
     async def _detail(self, scope: Scope, id: UUID, known_at: datetime | None = None) -> tuple[MemoryDetail, int]:
         async with self._database.snapshot(scope) as connection:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from engram.graph.schemas import RelationType
+from engram.graph.schemas import PathStep, RelationType
 from engram.recall.ranking import Ranked, Ranking, path_behind
-from engram.recall.schemas import Alternative, Explanation, PathStep, RecallHit
+from engram.recall.schemas import Alternative, Explanation, RecallHit
 from engram.recall.walk import Path, Walk
 
 ALTERNATIVES = 3
@@ -17,10 +17,11 @@ ALTERNATIVES = 3
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What ``explain`` needs beside the hits: where each stands among all candidates, and its terms."""
+    """What ``explain`` needs beside the hits: where each stands among all candidates, its terms, the hop penalty."""
 
     ranking: Ranking
     terms: Callable[[UUID], list[str]]
+    hop_penalty: float
 
 
 class Answer:
@@ -82,6 +83,7 @@ class Answer:
             vector_rank=vector,
             lexical_rank=lexical,
             graph_rank=graph,
+            hop_penalty=self._explained.hop_penalty,
             anchor_score=path.anchor_score if path else None,
             terms=self._explained.terms(hit.id),
             alternatives=[

@@ -47,6 +47,9 @@ class AskedAgent:
     stored: float
     stored_passages: float
     """Memories and passages of all agents, about."""
+    decay_multipliers: dict[str, float]
+    hop_penalty: float | None
+    """What a hop costs, where the agent says otherwise than the server."""
 
     @property
     def average_length(self) -> float:
@@ -103,7 +106,8 @@ class RecallRepository:
         """What a recall needs to know of its agent, and HNSW set to answer in full, in one statement."""
         row = await self._driver.fetchrow(
             f"""
-            SELECT a.language, EXISTS (SELECT FROM embedding_models WHERE id = $4) AS registered,
+            SELECT a.language, a.decay_multipliers, a.hop_penalty,
+                EXISTS (SELECT FROM embedding_models WHERE id = $4) AS registered,
                 coalesce(c.memories, 0) AS memories, coalesce(c.terms, 0) AS terms,
                 coalesce(c.passages, 0) AS passages,
                 {estimated_rows("memories")} AS stored, {estimated_rows("memory_passages")} AS stored_passages,
@@ -131,6 +135,8 @@ class RecallRepository:
             passages=row["passages"],
             stored=row["stored"],
             stored_passages=row["stored_passages"],
+            decay_multipliers=row["decay_multipliers"],
+            hop_penalty=row["hop_penalty"],
         )
 
     async def arms(self, question: Question, agent: AskedAgent, top_k: int) -> Found:

@@ -12,7 +12,7 @@ from engram.agents.service import agent_not_found
 from engram.embeddings.base import Embedder, Vectors
 from engram.embeddings.checks import unit_vector
 from engram.entities.recognition import openings
-from engram.graph.relations import MULTIPLIERS, multipliers
+from engram.graph.decay import Decay
 from engram.graph.schemas import RelationType
 from engram.memories.predicates import Visibility
 from engram.memories.registration import model_replaced
@@ -41,11 +41,14 @@ _NOTHING = Walked(Edges(), Namings(), Candidates((), np.zeros(0), (), ()), trunc
 
 
 class RecallService:
-    def __init__(self, database: TenantDatabase, embedder: Embedder, index: VectorIndex, tuning: Tuning) -> None:
+    def __init__(
+        self, database: TenantDatabase, embedder: Embedder, index: VectorIndex, tuning: Tuning, decay: Decay
+    ) -> None:
         self._database = database
         self._embedder = embedder
         self._index = index
         self._tuning = tuning
+        self._decay = decay
         self._frequencies = TermFrequencies()
 
     async def recall(self, scope: Scope, request: RecallRequest) -> RecallResponse:
@@ -66,16 +69,17 @@ class RecallService:
                 raise agent_not_found(request.agent_id)
             if not agent.registered:
                 raise model_replaced()
-            question = _question(request, vector, agent, self._tuning.recall)
+            decay = self._decay.changed(agent.decay_multipliers, agent.hop_penalty).changed(None, request.hop_penalty)
+            question = _question(request, vector, agent, self._tuning.recall, decay)
             with stage("recall.arms"):
                 found = await recalls.arms(question, agent, request.top_k)
             words = AskedWords(found.weights, agent.average_length, self._tuning.recall)
             pool = Pool(found.candidates, words, named(request.query, found.subjects, stop_words(agent.language)))
             anchors = ranking.anchors(pool.legs(), self._tuning.recall.anchors, lexical=request.lexical)
-            walked = await self._walk(recalls, request, question, agent, anchors)
+            walked = await self._walk(recalls, request, question, agent, anchors, decay)
             pool.add(walked.candidates)
             with stage("recall.rank"):
-                answer = _ranked(request, pool, walked, anchors)
+                answer = _ranked(request, pool, walked, anchors, decay)
             with stage("recall.show"):
                 chosen = await _chosen(recalls, request, question, answer)
                 memories, entities = await recalls.show(question, chosen, answer.entity_ids)
@@ -94,12 +98,13 @@ class RecallService:
         question: Question,
         agent: AskedAgent,
         anchors: dict[UUID, float],
+        decay: Decay,
     ) -> Walked:
         if not anchors or request.max_hops == 0 or not question.multipliers:
             return _NOTHING
         with stage("recall.walk"):
             return await recalls.walk(
-                question, agent, anchors, max_hops=request.max_hops, hop_penalty=request.hop_penalty
+                question, agent, anchors, max_hops=request.max_hops, hop_penalty=decay.hop_penalty
             )
 
     async def _vector(self, request: RecallRequest) -> Vectors:
@@ -114,8 +119,9 @@ class RecallService:
         return unit_vector(request.embedding)
 
 
-def _question(request: RecallRequest, vector: Vectors, agent: AskedAgent, tuning: RecallTuning) -> Question:
-    tags = request.tags
+def _question(
+    request: RecallRequest, vector: Vectors, agent: AskedAgent, tuning: RecallTuning, decay: Decay
+) -> Question:
     now = datetime.now(UTC)
     analyzer = analyzer_for(agent.language)
     return Question(
@@ -125,21 +131,8 @@ def _question(request: RecallRequest, vector: Vectors, agent: AskedAgent, tuning
         if request.lexical
         else [],
         openings=_openings(request, tuning),
-        visibility=Visibility(
-            now=now,
-            as_of=request.as_of,
-            known_at=request.known_at,
-            user_id=request.user_id,
-            session_id=request.session_id,
-            tags_any=tags.any if tags else None,
-            tags_all=tags.all if tags else None,
-            tags_none=tags.none if tags else None,
-            tags_exact=tags.exact if tags else None,
-            metadata=request.metadata or {},
-            began_from=request.valid_from,
-            began_before=request.valid_until,
-        ),
-        multipliers=multipliers(request.relation_types),
+        visibility=Visibility.of(request, now),
+        multipliers=decay.over(request.relation_types),
     )
 
 
@@ -151,19 +144,20 @@ def _openings(request: RecallRequest, tuning: RecallTuning) -> list[str]:
     return sorted(openings(request.query))
 
 
-def _ranked(request: RecallRequest, pool: Pool, walked: Walked, anchors: dict[UUID, float]) -> Answer:
+def _ranked(request: RecallRequest, pool: Pool, walked: Walked, anchors: dict[UUID, float], decay: Decay) -> Answer:
     walk = Walk(
         anchors,
         walked.edges,
         walked.namings,
         max_hops=request.max_hops,
-        hop_penalty=request.hop_penalty,
-        entity_multiplier=MULTIPLIERS[RelationType.entity_link],
+        hop_penalty=decay.hop_penalty,
+        entity_multiplier=decay.multipliers[RelationType.entity_link],
     )
     ranked = ranking.Ranking(pool.legs(), walk, request.graph_weight)
     wanted = request.top_k * (diversity.POOL if request.diversity else 1)
     best = ranked.best(wanted, min_score=request.min_score)
-    return Answer(best, walk, explained=Explained(ranked, pool.terms) if request.explain else None)
+    explained = Explained(ranked, pool.terms, decay.hop_penalty) if request.explain else None
+    return Answer(best, walk, explained=explained)
 
 
 async def _chosen(recalls: RecallRepository, request: RecallRequest, question: Question, answer: Answer) -> list[UUID]:

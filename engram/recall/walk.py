@@ -1,8 +1,8 @@
 """The walk from a query's anchors over the edges that a store gave. Pure.
 
 A path's score is its anchor's score times, for each hop, ``(1 - hop_penalty) * weight * multiplier``. All of these are
-at most 1 and multipliers are below it, so the best walk to a memory is a simple path: a round trip never pays. A walk
-that comes back to its own anchor is cut there: a memory never supports itself.
+at most 1, so no walk beats the simple path in it: a round trip never pays, and of equals the one of fewer hops counts.
+A walk that comes back to its own anchor is cut there: a memory never supports itself.
 
 Memories that name an entity are all linked to each other. Those links are not spelt out: a hop goes from the memories
 to the entity, and from there to the memories, at the weight of the latter.

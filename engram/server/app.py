@@ -15,7 +15,9 @@ from starlette.middleware import Middleware
 
 import engram.agents.routes
 import engram.audit.routes
+import engram.graph.exploration_routes
 import engram.graph.routes
+import engram.jobs.routes
 import engram.memories.changes.routes
 import engram.memories.routes
 import engram.recall.routes
@@ -50,7 +52,9 @@ _ROUTERS = (
     engram.memories.routes.router,
     engram.memories.changes.routes.router,
     engram.graph.routes.router,
+    engram.graph.exploration_routes.router,
     engram.audit.routes.router,
+    engram.jobs.routes.router,
     health.router,
     metrics.router,
 )

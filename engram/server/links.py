@@ -32,7 +32,17 @@ _OF_AGENT = {
     "set_memory": _body(agent_id=_ID),
     "create_memories": _body(agent_id=_ID),
     "list_memories": _query_or_path(agent_id=_ID),
+    "delete_memories": _body(agent_id=_ID),
     "recall": _body(agent_id=_ID),
+    "rebuild_links": _query_or_path(agent_id=_ID),
+    "list_jobs": _query_or_path(agent_id=_ID),
+}
+_OF_JOB = {
+    "get_job": _query_or_path(job_id=_ID),
+    "retry_job": _query_or_path(job_id=_ID),
+    "list_jobs": _query_or_path(agent_id=_AGENT),
+    "retry_jobs": _body(agent_id=_AGENT),
+    "agent_stats": _query_or_path(agent_id=_AGENT),
 }
 _OF_MEMORY = {
     "get_memory": _query_or_path(memory_id=_ID),
@@ -44,6 +54,7 @@ _OF_MEMORY = {
     "set_memory": _body(agent_id=_AGENT),
     "delete_memory": _query_or_path(memory_id=_ID),
     "get_edges": _query_or_path(memory_id=_ID),
+    "get_neighborhood": _query_or_path(memory_id=_ID),
     "create_edge": _body(source_id=_ID),
     "list_memories": _query_or_path(agent_id=_AGENT),
     "recall": _body(agent_id=_AGENT),
@@ -56,6 +67,8 @@ def _of_two_memories(first: str, second: str) -> dict[str, Link]:
         "get_memory": _query_or_path(memory_id=first),
         "delete_memory": _query_or_path(memory_id=first),
         "get_edges": _query_or_path(memory_id=first),
+        "get_neighborhood": _query_or_path(memory_id=first),
+        "find_paths": _query_or_path(source_id=first, target_id=second),
         "create_edge": _body(source_id=first, target_id=second),
     }
 
@@ -87,6 +100,17 @@ _LINKS: dict[str, dict[str, Link]] = {
             relation_type="$response.body#/relation_type",
         ),
     },
+    "create_edges": {"get_edges": _query_or_path(memory_id="$response.body#/results/0/source_memory_id")},
+    "rebuild_links": _OF_JOB,
+    "get_job": _OF_JOB,
+    "retry_job": {"get_job": _query_or_path(job_id=_ID)},
+    "list_jobs": {
+        "get_job": _query_or_path(job_id=_FIRST),
+        "retry_job": _query_or_path(job_id=_FIRST),
+        "list_jobs": _query_or_path(cursor=_NEXT),
+    },
+    "get_neighborhood": {"get_memory": _query_or_path(memory_id="$response.body#/nodes/1/id")},
+    "find_paths": {"get_memory": _query_or_path(memory_id="$response.body#/paths/0/steps/1/memory_id")},
     "get_edges": {
         "get_memory": _query_or_path(memory_id="$response.body#/data/0/target_memory_id"),
         "get_edges": _query_or_path(memory_id="$request.query.memory_id", cursor=_NEXT),

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import socket
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 
 import structlog
 import uvicorn
@@ -18,6 +15,7 @@ from engram.logs import configure_logging
 from engram.server.app import create_app, lifespan
 from engram.server.garbage import settled_heap
 from engram.server.protocol import BoundedHttp
+from engram.server.signals import on_signals
 from engram.server.sockets import listen, refuse_open_door, url_of
 from engram.services import Services
 from engram.settings import Settings
@@ -27,8 +25,6 @@ DRAIN_SECONDS = 10
 
 # Longer than clients keep idle connections: one that the server closes may take a request with it.
 _KEEP_ALIVE_SECONDS = 65
-
-_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 log = structlog.get_logger(__name__)
 
@@ -90,7 +86,7 @@ class _Server(uvicorn.Server):
                 main.cancel()
             told = True
 
-        with _on_signals(stop):
+        with on_signals(stop):
             try:
                 async with lifespan(self._app), settled_heap():
                     if not self._app.state.services.authenticator.closed:
@@ -111,30 +107,22 @@ class _Server(uvicorn.Server):
         return nullcontext()
 
 
-@contextmanager
-def _on_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Call ``stop`` at every signal that asks for an end. Only the main thread hears signals."""
-    loop = asyncio.get_running_loop()
-    heard = _SIGNALS if threading.current_thread() is threading.main_thread() else ()
-    for number in heard:
-        loop.add_signal_handler(number, stop)
-    try:
-        yield
-    finally:
-        for number in heard:
-            loop.remove_signal_handler(number)
-
-
 def _announce(services: Services, listener: socket.socket) -> None:
     settings, embedder = services.settings, services.embedder.model
-    url = settings.database_url
     log.info(
         f"Engram serves at {url_of(listener)}",
         url=url_of(listener),
-        database=str(parse_dsn(url.get_secret_value())) if url else f"embedded, in {settings.data_dir}",
+        database=database_of(settings),
         embedder=f"{embedder.provider} ({embedder.name}, {embedder.dimension} dimensions)",
         access=_access(services),
+        jobs="done here" if settings.worker else "left to engram worker",
     )
+
+
+def database_of(settings: Settings) -> str:
+    """Which database is in use, without its password."""
+    url = settings.database_url
+    return str(parse_dsn(url.get_secret_value())) if url else f"embedded, in {settings.data_dir}"
 
 
 def _access(services: Services) -> str:

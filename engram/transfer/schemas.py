@@ -53,6 +53,12 @@ CanonicalName = Annotated[Storable, StringConstraints(min_length=1), AfterValida
 Word = Annotated[Storable, StringConstraints(min_length=1, max_length=256)]
 
 
+Relation = Literal[
+    "entity_link", "causal", "temporal", "thematic", "contradicts", "supports", "derived_from", "supersedes"
+]
+Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+
+
 class Line(WireModel):
     """One line. Numbers are numbers, texts are texts."""
 
@@ -64,6 +70,8 @@ class ExportedAgent(Line):
     name: Name
     language: str
     metadata: Metadata
+    decay_multipliers: dict[Relation, Share] = Field(default_factory=dict)
+    hop_penalty: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] | None = None
     created_at: Instant
     updated_at: Instant
 
@@ -201,10 +209,8 @@ class MentionLine(Line):
 class _EdgeState(Line):
     source_id: Id
     target_id: Id
-    relation_type: Literal[
-        "entity_link", "causal", "temporal", "thematic", "contradicts", "supports", "derived_from", "supersedes"
-    ]
-    weight: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+    relation_type: Relation
+    weight: Share
     origin: Word
     label: Label | None
     reason: Note | None

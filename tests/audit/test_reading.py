@@ -80,7 +80,7 @@ async def test_another_tenant_reads_nothing_of_it(
 
 async def test_pages_are_complete_and_stay_so_while_events_are_added(http: httpx.AsyncClient) -> None:
     await make_world(http)
-    for number in range(5):
+    for number in range(4):
         await http.post("/v1/agents", json={"name": f"agent {number}"})
     before = await events(http)
     seen: list[dict[str, Any]] = []
@@ -102,10 +102,12 @@ async def test_events_can_be_chosen(http: httpx.AsyncClient) -> None:
     world = await make_world(http)
     await http.post("/v1/agents", json={"name": "cook"})
     every = await events(http)
-    assert [event["action"] for event in every] == ["agent.create", "edge.create", "memory.create", "agent.create"]
+    assert [event["action"] for event in every] == [
+        *("agent.create", "edge.create", "memory.delete", "memory.create", "agent.create")
+    ]
     assert await events(http, agent_id=world.agent) == every[1:]
-    assert await events(http, action="memory.create") == every[2:3]
-    assert await events(http, action="memory.delete") == []
+    assert await events(http, action="memory.create") == every[3:4]
+    assert await events(http, action="memory.purge") == []
     edge = every[1]["recorded_at"]
     assert await events(http, since=edge) == every[:2]
     assert await events(http, until=edge) == every[2:]

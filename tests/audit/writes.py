@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 import httpx
 
+from engram.db.database import driver
 from engram.transfer.example import EMPTY_EXPORT
 from tests.fixtures.servers import openapi
 
 
 @dataclass(frozen=True)
 class World:
-    """An agent with two memories and an edge between them."""
+    """An agent with two memories and an edge between them, and one memory that was deleted."""
 
     agent: str
     first: str
     second: str
+    deleted: str
+    dead: str
+    """A job that was given up."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +39,28 @@ Write = Callable[[httpx.AsyncClient, World], Awaitable[httpx.Response]]
 
 async def make_world(client: httpx.AsyncClient) -> World:
     agent = (await client.post("/v1/agents", json={"name": "clerk"})).raise_for_status().json()["id"]
-    items = [{"content": "The office is in Lisbon."}, {"content": "The lease ends in May."}]
+    texts = ("The office is in Lisbon.", "The lease ends in May.", "The rent was low.")
+    items = [{"content": text} for text in texts]
     batch = (await client.post("/v1/memories/batch", json={"agent_id": agent, "items": items})).raise_for_status()
-    first, second = (result["id"] for result in batch.json()["results"])
+    first, second, deleted = (result["id"] for result in batch.json()["results"])
+    (await client.delete(f"/v1/memories/{deleted}")).raise_for_status()
     edge = {"source_id": first, "target_id": second, "relation_type": "causal"}
     (await client.post("/v1/graph/edges", json=edge)).raise_for_status()
-    return World(agent, first, second)
+    return World(agent, first, second, deleted, await _dead_job(client, agent))
+
+
+async def _dead_job(client: httpx.AsyncClient, agent: str) -> str:
+    """Not asked for by a request: what a worker does leaves no event."""
+    transport: Any = client._transport
+    job = str(uuid4())
+    async with transport.app.state.services.database.transaction() as connection:
+        await driver(connection).execute(
+            "INSERT INTO jobs (tenant_id, id, agent_id, kind, status, attempts) SELECT tenant_id, $1, id,"
+            " 'rebuild_links', 'dead', 8 FROM agents WHERE id = $2",
+            job,
+            agent,
+        )
+    return job
 
 
 async def create_agent(client: httpx.AsyncClient, world: World) -> httpx.Response:
@@ -72,14 +93,57 @@ async def delete_memory(client: httpx.AsyncClient, world: World) -> httpx.Respon
     return await client.delete(f"/v1/memories/{world.first}")
 
 
+async def set_memory(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    value = {"agent_id": world.agent, "key": "office/floor", "content": "The office is on the fourth floor."}
+    return await client.put("/v1/memories", json=value)
+
+
+async def update_memory(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.patch(f"/v1/memories/{world.first}", json={"tags": ["moved"], "content": "It is in Porto."})
+
+
+async def supersede_memory(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post(f"/v1/memories/{world.first}/supersede", json={"content": "The office is in Porto."})
+
+
+async def restore_memory(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post(f"/v1/memories/{world.deleted}/restore")
+
+
+async def purge_memory(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post(f"/v1/memories/{world.first}/purge")
+
+
+async def delete_memories(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post("/v1/memories/delete", json={"agent_id": world.agent, "all": True})
+
+
 async def create_edge(client: httpx.AsyncClient, world: World) -> httpx.Response:
     edge = {"source_id": world.second, "target_id": world.first, "relation_type": "supports"}
     return await client.post("/v1/graph/edges", json=edge)
 
 
+async def create_edges(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    ends = {"source_id": world.second, "target_id": world.first}
+    edges = [{**ends, "relation_type": relation} for relation in ("supports", "derived_from", "supports")]
+    return await client.post("/v1/graph/edges/batch", json={"edges": edges})
+
+
 async def delete_edge(client: httpx.AsyncClient, world: World) -> httpx.Response:
     edge = {"source_id": world.first, "target_id": world.second, "relation_type": "causal"}
     return await client.delete("/v1/graph/edges", params=edge)
+
+
+async def rebuild_links(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post(f"/v1/agents/{world.agent}/rebuild-links")
+
+
+async def retry_job(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post(f"/v1/jobs/{world.dead}/retry")
+
+
+async def retry_jobs(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post("/v1/jobs/retry", json={"agent_id": world.agent})
 
 
 def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
@@ -102,8 +166,27 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
             return Expected("memory.create", world.agent, new)
         case "delete_memory":
             return Expected("memory.delete", world.agent, [world.first])
+        case "set_memory":
+            return Expected("memory.set", world.agent, [body["id"]])
+        case "update_memory":
+            return Expected("memory.update", world.agent, [world.first], {"fields": ["content", "tags"]})
+        case "supersede_memory":
+            return Expected("memory.supersede", world.agent, [body["id"], world.first])
+        case "restore_memory":
+            return Expected("memory.restore", world.agent, [world.deleted])
+        case "purge_memory":
+            counts = {name: count for name, count in body.items() if isinstance(count, int)}
+            return Expected("memory.purge", world.agent, [world.first], counts)
+        case "delete_memories":
+            return Expected("memory.delete", world.agent, sorted([world.first, world.second]))
         case "create_edge":
             return Expected("edge.create", world.agent, [world.second, world.first], {"relation_type": "supports"})
+        case "create_edges":
+            return Expected("edge.create", world.agent, sorted([world.second, world.first]), {"edges": 2})
+        case "rebuild_links":
+            return Expected("agent.rebuild", world.agent, [body["id"]])
+        case "retry_job" | "retry_jobs":
+            return Expected("job.retry", world.agent, [world.dead])
         case "delete_edge":
             return Expected("edge.delete", world.agent, [world.first, world.second], {"relation_type": "causal"})
     raise AssertionError(f"what does {operation} leave in the audit log?")
@@ -112,8 +195,19 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
 WRITES: dict[str, Write] = {
     write.__name__: write
     for write in (
-        *(create_agent, update_agent, delete_agent, import_agent, create_memory, create_memories, delete_memory),
-        *(create_edge, delete_edge),
+        *(
+            create_agent,
+            update_agent,
+            delete_agent,
+            import_agent,
+            create_memory,
+            create_memories,
+            delete_memory,
+            delete_memories,
+        ),
+        *(set_memory, update_memory, supersede_memory, restore_memory, purge_memory),
+        *(create_edge, create_edges, delete_edge),
+        *(rebuild_links, retry_job, retry_jobs),
     )
 }
 

@@ -184,11 +184,11 @@ def test_clients_that_look_elsewhere_are_told(examine: Examine) -> None:
 def stranger() -> Iterator[int]:
     """The port of a web server that is not ours."""
     with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield server.server_port
         server.shutdown()
-        thread.join()
+        thread.join(30)
 
 
 def test_a_port_that_another_program_has_is_named(examine: Examine, stranger: int) -> None:

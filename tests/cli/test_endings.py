@@ -130,6 +130,7 @@ def test_the_sdk_alone_says_what_the_command_line_needs(tmp_path: Path) -> None:
         text=True,
         cwd=tmp_path,
         check=False,
+        timeout=60,
         env={"PYTHONPATH": ":".join(sys.path)},
     )
     assert done.returncode == 1

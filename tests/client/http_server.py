@@ -64,11 +64,11 @@ class PortServer(ThreadingHTTPServer):
 @contextmanager
 def port_server() -> Iterator[PortServer]:
     with PortServer() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         try:
             yield server
         finally:
             server.released.set()
             server.shutdown()
-            thread.join()
+            thread.join(30)

@@ -143,7 +143,7 @@ def test_an_async_client_serves_two_event_loops_at_once(server: PortServer) -> N
 def test_closing_reaches_the_connections_of_other_running_loops(server: PortServer) -> None:
     client = AsyncEngram(server.base_url)
     elsewhere = asyncio.new_event_loop()
-    thread = threading.Thread(target=elsewhere.run_forever)
+    thread = threading.Thread(target=elsewhere.run_forever, daemon=True)
     thread.start()
     try:
         asyncio.run_coroutine_threadsafe(_get(client), elsewhere).result(30)
@@ -151,7 +151,7 @@ def test_closing_reaches_the_connections_of_other_running_loops(server: PortServ
         assert server.is_left_alone()
     finally:
         elsewhere.call_soon_threadsafe(elsewhere.stop)
-        thread.join()
+        thread.join(30)
         elsewhere.close()
 
 

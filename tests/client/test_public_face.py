@@ -41,6 +41,7 @@ def _modules_after(code: str) -> set[str]:
         capture_output=True,
         text=True,
         check=True,
+        timeout=60,
     )
     return set(json.loads(done.stdout))
 

@@ -14,8 +14,8 @@ import pytest
 import engram
 from engram import UnprocessableEntityError
 from engram.graph.schemas import Direction, RelationType
+from engram.memories.criteria import TagFilter
 from engram.memories.schemas import EntityRef, EntityRole, MemoryStatus
-from engram.recall.schemas import TagFilter
 
 from .answers import (
     AGENT,
@@ -64,6 +64,12 @@ ENDPOINTS = {
         "DELETE",
         f"/v1/memories/{MEMORY_ID}",
         DELETED,
+    ),
+    "memories.delete_many": (
+        lambda c: c.memories.delete_many(AGENT_ID, session_id="s"),
+        "POST",
+        "/v1/memories/delete",
+        {"matched": 2, "deleted": 2, "remaining": 0},
     ),
     "memories.recall": (lambda c: c.memories.recall(AGENT_ID, "a"), "POST", "/v1/memories/recall", RECALLED),
     "graph.get_edges": (lambda c: c.graph.get_edges(MEMORY_ID), "GET", "/v1/graph/edges", page(EDGE)),
@@ -256,6 +262,42 @@ def test_text_in_query_parameters_arrives_as_it_is(drive) -> None:
     }
 
 
+def test_what_a_list_is_asked_for_becomes_parameters(drive) -> None:
+    server = Server(page())
+    drive(
+        server,
+        lambda c: c.memories.list(
+            AGENT_ID,
+            key="billing/owner",
+            tag="x",
+            tags={"all": ["y"], "any": [], "none": ["p", "q"], "exact": None},
+            metadata={"age": {"gte": 3}, "when": datetime(2026, 5, 1, tzinfo=UTC)},
+            as_of="2026-05-01",
+        ),
+    )
+    assert sorted(server.asked.url.params.multi_items()) == [
+        ("agent_id", AGENT_ID),
+        ("as_of", "2026-05-01"),
+        ("key", "billing/owner"),
+        ("metadata", '{"age":{"gte":3},"when":"2026-05-01T00:00:00+00:00"}'),
+        ("tag", "x"),
+        ("tag", "y"),
+        ("tag_any", ""),
+        ("tag_none", "p"),
+        ("tag_none", "q"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tags", "sent"),
+    [(["a", "b"], [("tag_any", "a"), ("tag_any", "b")]), (TagFilter(exact=[]), [("tag_exact", "")]), ({"all": []}, [])],
+)
+def test_tags_of_a_list_travel_by_their_kind(drive, tags, sent) -> None:
+    server = Server(page())
+    drive(server, lambda c: c.memories.list(AGENT_ID, tags=tags))
+    assert [pair for pair in server.asked.url.params.multi_items() if pair[0] != "agent_id"] == sent
+
+
 def test_an_id_cannot_lead_to_another_path(drive) -> None:
     server = Server(DETAIL)
     drive(server, lambda c: c.memories.get("../agents?x=1#y"))
@@ -282,6 +324,8 @@ def test_a_lone_surrogate_in_a_body_reaches_the_server(drive) -> None:
     [
         (lambda c: c.memories.list(AGENT_ID, session_id="broken \ud800"), "session_id"),
         (lambda c: c.memories.get("broken \ud800"), "memory_id"),
+        (lambda c: c.memories.list(AGENT_ID, tags="a"), "tags"),
+        (lambda c: c.memories.list(AGENT_ID, metadata={"a": {"in": {1}}}), "metadata.a.in"),
         (lambda c: c.memories.recall(AGENT_ID, "a", graph_weight=float("nan")), "graph_weight"),
         (lambda c: c.memories.create(AGENT_ID, "a", embedding=[0.0, float("inf")]), "embedding.1"),
         (lambda c: c.memories.create(AGENT_ID, "a", embedding=np.array([np.nan])), "embedding.0"),

@@ -33,7 +33,10 @@ def request_for(world: World, place: Place) -> dict[str, Any]:
         "recall": of_agent | {"query": "Where is Alice?"},
         "list_memories": of_agent,
         "get_edges": {"memory_id": first},
+        "get_neighborhood": {"memory_id": first},
+        "find_paths": {"source_id": first, "target_id": second},
         "create_edge": edge,
+        "create_edges": {"edges": [edge]},
         "delete_edge": edge,
     }
     return requests.get(place.operation, {})
@@ -65,7 +68,7 @@ def _path(world: World, place: Place, text: str) -> str:
         return re.sub(r"{\w+}", lambda _: _quoted(text), place.path)
     if place.method == "DELETE" and place.inside == "header":
         return _path_to_what_may_go(world, place)
-    return place.path.replace("{agent_id}", world.agent_id)
+    return place.path.replace("{agent_id}", world.agent_id).replace("{job_id}", world.job_id)
 
 
 def _path_to_what_may_go(world: World, place: Place) -> str:

@@ -10,6 +10,10 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 BEYOND_SCHEMA = {
     "must be later than": "no schema compares two fields",
+    "must be a JSON object": "no schema says what is written in a text",
+    "must not name a field twice": "no schema says what is written in a text",
+    "say which memories": "no schema asks for one field of several, none of which is empty",
+    "goes with no other criterion": "no schema asks for one field of several, none of which is empty",
     "source_id and target_id must differ": "no schema compares two fields",
     "belongs to another agent than source_id": "whose a memory is, the server knows",
     "is not a cursor that this list gave": "a cursor is opaque",

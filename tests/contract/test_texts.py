@@ -91,7 +91,14 @@ def test_every_sample_is_judged_as_a_key_of_a_repeat(
 @pytest.mark.parametrize("bad", [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf5\x80\x80\x80", b"\xc0\x80"])
 def test_bytes_that_are_no_text_are_refused(http: httpx.Client, bad: bytes) -> None:
     json_type = {"content-type": "application/json"}
-    for path in ("/v1/agents", "/v1/memories", "/v1/memories/batch", "/v1/memories/recall", "/v1/graph/edges"):
+    for path in (
+        "/v1/agents",
+        "/v1/memories",
+        "/v1/memories/batch",
+        "/v1/memories/recall",
+        "/v1/graph/edges",
+        "/v1/graph/edges/batch",
+    ):
         response = http.post(path, content=b'{"name": "' + bad + b'"}', headers=json_type)
         assert (response.status_code, response.json()["type"]) == (400, "bad-request"), path
     response = http.get(f"/v1/agents?name={quote(bad)}")
@@ -139,7 +146,7 @@ def assert_is_a_problem(response: httpx.Response, place: Place, text: str) -> No
         assert {error["field"] for error in problem["errors"]} == {place.way[0]}, problem
         return
     steps = [str(step) for step in place.way if step != KEY]
-    named = 3 if steps[0] == "items" else 1
+    named = 3 if steps[0] in ("items", "edges") else 1
     assert problem["errors"][0]["field"].split(".")[:named] == steps[:named], problem
 
 
@@ -149,6 +156,8 @@ def assert_reads_back(http: httpx.Client, place: Place, taken: str, response: ht
     answer = response.json()
     if place.operation == "create_edge":
         assert place.taken_from(answer) == taken
+    elif place.operation == "create_edges":
+        assert replace(place, way=place.way[2:]).taken_from(answer["results"][0]) == taken
     elif place.operation in ("create_agent", "update_agent"):
         if response.status_code == 201 or place.operation == "update_agent":
             read = http.get(f"/v1/agents/{answer['id']}").json() if response.status_code != 409 else None

@@ -29,13 +29,16 @@ class World:
     tenant: Tenant
     agent_id: str
     memory_ids: tuple[str, ...]
+    job_id: str = ""
 
     @classmethod
     def made(cls, url: str, tenant: Tenant, name: str) -> World:
         texts = ("Alice moved to Lisbon.", "Bob stays in Porto.", "Alice works at the harbour.")
         world = cls(url, tenant, "", ())
         world = replace(world, agent_id=world._posted("/v1/agents", name=name))
-        return replace(world, memory_ids=tuple(world._remember(text) for text in texts))
+        world = replace(world, memory_ids=tuple(world._remember(text) for text in texts))
+        job = world._post(f"/v1/agents/{world.agent_id}/rebuild-links")
+        return replace(world, job_id=job.json()["id"])
 
     @property
     def key(self) -> str:
@@ -70,6 +73,7 @@ class World:
         return {
             "agent_id": self.new_agent if deleted == "/v1/agents/{agent_id}" else lambda: self.agent_id,
             "memory_id": self.new_memory if deleted == "/v1/memories/{memory_id}" else lambda: first,
+            "job_id": lambda: self.job_id,
             "source_id": lambda: first,
             "target_id": lambda: second,
         }

@@ -93,6 +93,7 @@ def run_shell(commands: list[str], url: str, folder: Path) -> list[tuple[int, st
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
+        timeout=240,
     )
     parts = done.stdout.split(_MARK)
     return [(int(status), output) for output, status in zip(parts[::2], parts[1::2], strict=False)]

@@ -22,7 +22,7 @@ import engram.embeddings
 heavy = {"wordllama", "openai", "fastembed", "sentence_transformers", "torch", "tokenizers"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """
-    subprocess.run([sys.executable, "-c", script], check=True)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
 
 
 @pytest.mark.parametrize("provider", ["openai", "fastembed", "sentence-transformers"])

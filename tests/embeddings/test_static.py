@@ -150,7 +150,7 @@ root = logging.getLogger()
 assert root.handlers == [], root.handlers
 assert root.level == logging.WARNING, root.level
 """
-    subprocess.run([sys.executable, "-c", script], check=True)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
 
 
 def test_texts_are_not_kept_in_memory():
@@ -171,4 +171,4 @@ async def grown():
 first, _, last = asyncio.run(grown())
 assert last - first < 8, (first, last)
 """
-    subprocess.run([sys.executable, "-c", script], check=True)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)

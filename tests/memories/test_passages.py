@@ -17,6 +17,7 @@ from engram.memories.tuning import MemoryTuning
 from engram.recall.tuning import RecallTuning
 from engram.services import Services
 from engram.settings import Settings
+from engram.tenants.scope import DEFAULT_SCOPE
 from engram.tuning import Tuning
 from tests.fixtures.spaces import Space, ids, new_space
 from tests.fixtures.wiring import HashEmbedder, opened
@@ -68,12 +69,20 @@ async def test_a_short_text_and_a_given_vector_have_no_passages(space: Space) ->
     assert await stored(space.services, short.id) == await stored(space.services, given_vector.id) == 0
 
 
-async def test_what_is_deleted_keeps_no_passage(space: Space) -> None:
+async def test_what_is_deleted_is_found_by_no_passage_until_it_is_restored_and_keeps_none_once_it_is_purged(
+    space: Space,
+) -> None:
     long = await space.remember(LONG)
-    assert await stored(space.services, long.id) == await counted(space) > 1
+    found = (await space.ask(**QUERY)).results
+    kept = await stored(space.services, long.id)
+    assert kept == await counted(space) > 1
     await space.forget(long.id)
-    assert await stored(space.services, long.id) == await counted(space) == 0
     assert (await space.ask(**QUERY)).results == []
+    changes = space.services.changes
+    await changes.restorations.restore(DEFAULT_SCOPE, long.id)
+    assert [(hit.id, hit.score) for hit in (await space.ask(**QUERY)).results] == [(hit.id, hit.score) for hit in found]
+    assert (await changes.purges.purge(DEFAULT_SCOPE, long.id)).passages == kept
+    assert await stored(space.services, long.id) == await counted(space) == 0
 
 
 async def test_a_filter_hides_passages_too(space: Space) -> None:
@@ -154,4 +163,5 @@ async def test_writers_and_deleters_of_long_memories_do_not_wait_for_each_other_
                 await space.forget(written.id)
 
         await asyncio.gather(*(work(worker) for worker in range(8)))
-        assert await counted(space) == 0
+        found = (await space.ask(**QUERY)).results
+        assert found == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.memories.rows import Listing
+from engram.memories.criteria import PastCriteria
 from engram.tenants.scope import DEFAULT_SCOPE
 from tests.fixtures.spaces import Space
 
@@ -16,7 +16,13 @@ async def test_the_first_memory_of_a_page_is_shown_whatever_its_size(space: Spac
     cursor = None
     while cursor is not None or not found:
         page = await space.services.memories.list(
-            DEFAULT_SCOPE, space.agent_id, Listing(status="current"), limit=50, cursor=cursor, include_total=False
+            DEFAULT_SCOPE,
+            space.agent_id,
+            PastCriteria(),
+            status=None,
+            limit=50,
+            cursor=cursor,
+            include_total=False,
         )
         found.append([memory.id for memory in page.data])
         cursor = page.next_cursor

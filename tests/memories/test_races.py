@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from engram.agents.schemas import AgentCreate
 from engram.db.database import Database, driver
-from engram.memories.projections import Projector, Settle
 from engram.memories.schemas import MemoryBatch, MemoryCreate
 from engram.problems import NotFoundProblem
 from engram.services import Services
-from engram.tenants.database import TenantDatabase
-from engram.tenants.scope import DEFAULT_SCOPE, Scope
+from engram.tenants.scope import DEFAULT_SCOPE
 from tests.fixtures.spaces import Space
 
 AGENT_TABLES = (
@@ -84,32 +81,3 @@ async def test_a_write_is_not_swallowed_by_a_twin_that_has_ended(space: Space) -
     assert not again.deduplicated
     assert await space.texts("Ann") == ["Ann is on holiday"]
     assert (await space.remember("Ann is on holiday")).id == again.id
-
-
-async def test_one_memory_that_cannot_be_projected_holds_up_no_other(services: Services, space: Space) -> None:
-    done: set[UUID] = set()
-    poison: set[UUID] = set()
-
-    class Picky:
-        name = "picky"
-
-        async def project(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], settle: Settle) -> None:
-            if poison & set(memory_ids):
-                raise RuntimeError("this one cannot be done")
-            async with services.database.transaction() as connection:
-                await settle(connection)
-            done.update(memory_ids)
-
-    ids = [UUID((await space.remember(f"note {at}")).id) for at in range(5)]
-    poison.add(ids[2])
-    async with services.database.transaction() as connection:
-        await driver(connection).executemany(
-            """
-            INSERT INTO pending_projections (agent_id, tenant_id, memory_id, projection, next_attempt_at)
-            VALUES ($1, $2, $3, 'picky', now() - interval '1 second')
-            """,
-            [(UUID(space.agent_id), DEFAULT_SCOPE.tenant_id, id) for id in ids],
-        )
-    await Projector(services.database, TenantDatabase(services.database), [Picky()]).retry_due()
-    assert done == set(ids) - poison
-    assert await services.projector.pending() == 1

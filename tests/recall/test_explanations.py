@@ -10,8 +10,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.graph.schemas import Direction, Edge
-from engram.recall.schemas import PathStep, RecallHit
+from engram.graph.schemas import Direction, Edge, PathStep
+from engram.recall.schemas import RecallHit
 from engram.services import Services
 from tests.fixtures.spaces import Space
 from tests.recall.test_formula import build, examples

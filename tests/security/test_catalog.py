@@ -15,10 +15,18 @@ SHARED = {
 }
 """Tables that are no tenant's, and why."""
 
+QUEUE = {
+    "job_queue": "who is at which job; of a job it holds the tenant and the id",
+    "job_queue_log": "what became of entries of the queue, without messages of errors",
+    "job_queue_schedules": "when periodic work is due",
+    "job_queue_statistics": "nothing: the library wants it to be there",
+}
+"""Tables of the queue's library, which the server uses as itself and no request touches."""
+
 TENANT = "(NULLIF(current_setting('engram.tenant_id'::text, true), ''::text))::uuid"
 
 READ, ADD, WRITE, ERASE = {"SELECT"}, {"INSERT"}, {"INSERT", "UPDATE"}, {"DELETE"}
-KEPT = ("agents", "agent_counters", "memories", "entities", "entity_aliases", "memory_slots")
+KEPT = ("agents", "agent_counters", "memories", "entities", "entity_aliases", "memory_slots", "jobs")
 """What only an admin erases."""
 PAST = ("memory_versions", "edge_versions")
 """What is written once, and erased with what it tells of."""
@@ -34,7 +42,15 @@ GRANTS: dict[str, dict[str, set[str]]] = {
         "idempotency_keys": READ | ERASE | {"INSERT"},
     },
     "engram_admin": {**dict.fromkeys((*KEPT, *PAST, "edges"), ERASE), "audit_log": READ},
-    "engram_server": dict.fromkeys(SHARED, READ),
+    "engram_server": {
+        **dict.fromkeys(SHARED, READ),
+        "job_queue": READ | WRITE | ERASE,
+        "job_queue_log": READ | ERASE | {"INSERT"},
+        "job_queue_schedules": READ | WRITE,
+        "job_queue_statistics": READ,
+        "job_queue_id_seq": {"USAGE"},
+        "job_queue_schedules_id_seq": {"USAGE"},
+    },
 }
 """What each role is granted by itself, beside what it has from the one below it."""
 
@@ -48,6 +64,9 @@ DEFINERS = {
     "engram_owed_projections": "the same by kind, for the operator",
     "engram_expired_memories": "what was deleted longer ago than may be restored, of all tenants",
     "engram_forget_answers": "answers that were kept for repeated requests, and have run out",
+    "engram_unqueued_jobs": "which jobs the queue knows nothing of, of all tenants",
+    "engram_count_jobs": "how many jobs are not done, for the operator",
+    "engram_forget_jobs": "records of jobs that were done long ago",
 }
 """Functions that run with the rights of the owner, and what each answers."""
 
@@ -88,14 +107,14 @@ async def test_nothing_else_holds_rows(database: Database) -> None:
 
 
 async def test_every_table_is_a_tenants_or_shared_for_a_reason(database: Database, tables: set[str]) -> None:
-    assert SHARED.keys() <= tables
+    assert SHARED.keys() | QUEUE.keys() <= tables
     columns = await rows(
         database,
         "SELECT attrelid::regclass::text AS table, attname, attnotnull, atttypid::regtype::text AS type"
         " FROM pg_attribute WHERE attname = 'tenant_id' AND attnum > 0",
     )
     with_tenant = {row["table"] for row in columns if row["attnotnull"] and row["type"] == "uuid"}
-    assert tables & with_tenant == tables - SHARED.keys() - {"tenants"}
+    assert tables & with_tenant == tables - SHARED.keys() - QUEUE.keys() - {"tenants"}
 
 
 async def test_one_policy_guards_each_table_and_says_the_same_of_reading_and_writing(
@@ -108,6 +127,9 @@ async def test_one_policy_guards_each_table_and_says_the_same_of_reading_and_wri
         assert (policy["permissive"], policy["roles"]) == ("PERMISSIVE", ["public"]), table
         if table in SHARED:
             assert (policy["cmd"], policy["qual"]) == ("SELECT", "true"), table
+        elif table in QUEUE:
+            # Of no tenant: there are no rights to it but the server's.
+            assert (policy["cmd"], policy["qual"]) == ("ALL", "true"), table
         else:
             column = "id" if table == "tenants" else "tenant_id"
             assert (policy["cmd"], policy["qual"]) == ("ALL", f"({column} = {TENANT})"), table
@@ -126,6 +148,8 @@ async def test_every_row_of_a_domain_belongs_to_an_agent_or_a_tenant_first(
     )
     assert {row["table"] for row in keys} == tables
     for row in keys:
+        if row["table"] in QUEUE:
+            continue
         first = re.match(r"PRIMARY KEY \((\w+)", row["key"])
         assert first is not None
         expected = {"tenants": "id", "agents": "id", "alembic_version": "version_num", "embedding_models": "id"}
@@ -219,7 +243,11 @@ async def test_functions_with_the_owners_rights_are_few_and_look_nowhere_else(da
 
 
 async def test_no_trigger_runs_for_whoever_writes(database: Database) -> None:
-    assert await rows(database, "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal") == []
+    """But for the queue's, which is a local table wherever others lie: it tells workers that there is something."""
+    triggers = await rows(
+        database, "SELECT tgname, tgrelid::regclass::text AS on FROM pg_trigger WHERE NOT tgisinternal"
+    )
+    assert triggers == [{"tgname": "job_queue_changed", "on": "job_queue"}]
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -67,6 +67,7 @@ def questions(world: World, others: World) -> list[tuple[str, str, dict[str, Any
     ]
     found += [
         ("GET", "/v1/graph/edges", {"params": {"memory_id": memory, "limit": 200}}),
+        ("GET", "/v1/graph/neighborhood", {"params": {"memory_id": memory, "max_nodes": 500, "max_edges": 1000}}),
         ("GET", f"/v1/memories/{memory}", {}),
         ("GET", f"/v1/agents/{agent}", {}),
         ("GET", f"/v1/agents/{agent}/stats", {}),

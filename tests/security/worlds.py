@@ -14,7 +14,7 @@ from tests.fixtures.tenants import Tenant
 SHARED_TEXT = "The keeper of the lighthouse lights the lamp at dusk."
 SHARED_AGENT = "keeper"
 
-NOTHING = {name: str(uuid4()) for name in ("agent_id", "memory_id", "source_id", "target_id")}
+NOTHING = {name: str(uuid4()) for name in ("agent_id", "memory_id", "source_id", "target_id", "job_id")}
 """Ids of things that are nowhere."""
 
 
@@ -60,7 +60,10 @@ class _Builder:
         ids = {"agent_id": agent, "memory_id": memories[0], "source_id": memories[0], "target_id": memories[1]}
         ends = {"source_id": memories[0], "target_id": memories[1]}
         await self._post("/v1/graph/edges", **ends, relation_type="causal", label=f"{mark} label", reason=f"{mark} why")
-        return ids
+        job = await self._http.post(f"/v1/agents/{agent}/rebuild-links", headers=self._tenant.headers())
+        assert job.status_code == 202, job.text
+        self.made.add(job.json()["id"])
+        return {**ids, "job_id": job.json()["id"]}
 
     async def _memory(self, agent: str, text: str) -> str:
         mark = self._tenant.name

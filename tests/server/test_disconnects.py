@@ -65,7 +65,7 @@ def send(url: str, method: str, path: str, body: object = None) -> socket.socket
         f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(content)}\r\n\r\n"
     )
-    connection = socket.create_connection((urlsplit(url).hostname, urlsplit(url).port))
+    connection = socket.create_connection((urlsplit(url).hostname, urlsplit(url).port), timeout=30)
     connection.sendall(head.encode() + content)
     return connection
 
@@ -130,7 +130,7 @@ async def test_a_client_that_leaves_in_the_middle_of_its_body_harms_nobody(
     live_server: str, engram: AsyncEngram
 ) -> None:
     address = (urlsplit(live_server).hostname, urlsplit(live_server).port)
-    with socket.create_connection(address) as connection:
+    with socket.create_connection(address, timeout=30) as connection:
         head = b"POST /v1/agents HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
         connection.sendall(head + b'Content-Length: 100\r\n\r\n{"name": "x"')
         await _answered(live_server)

@@ -109,7 +109,7 @@ RECALL_REFUSALS: list[tuple[str, dict[str, Any]]] = [
         for name in ("user_id", "session_id")
         for value in ("", "  ", "\u200b", 7, [], {"in": []}, "x" * 257)
     ],
-    *[("tags", {"tags": value}) for value in ("a", '["a"]', 7, {"none": ["a"]}, [""], ["  "], [["a"]], {"any": "a"})],
+    *[("tags", {"tags": value}) for value in ("a", '["a"]', 7, {"nobody": ["a"]}, [""], ["  "], [["a"]], {"any": "a"})],
     *[
         ("metadata", {"metadata": value})
         for value in (

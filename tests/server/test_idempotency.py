@@ -58,6 +58,11 @@ async def writes(engram: AsyncEngram, agent: Agent) -> dict[str, Write]:
         "create_memory": Write("POST", "/v1/memories", {"agent_id": agent.id, "content": "Erin climbs"}),
         "create_memories": Write("POST", "/v1/memories/batch", {"agent_id": agent.id, "items": items}),
         "create_edge": Write("POST", "/v1/graph/edges", {**ends, "relation_type": "causal", "reason": "in confidence"}),
+        "create_edges": Write(
+            "POST",
+            "/v1/graph/edges/batch",
+            {"edges": [{**ends, "relation_type": "temporal", "label": "in confidence"}]},
+        ),
         "delete_edge": Write("DELETE", "/v1/graph/edges", params={**ends, "relation_type": "supports"}),
         "delete_memory": Write("DELETE", f"/v1/memories/{three.id}"),
         "delete_agent": Write("DELETE", f"/v1/agents/{agent.id}"),

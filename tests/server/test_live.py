@@ -104,7 +104,7 @@ async def test_health_answers_while_a_large_body_is_read(live_server: str) -> No
 def test_what_is_not_http_gets_an_answer_and_harms_nobody(live_server: str) -> None:
     address = (urlsplit(live_server).hostname, urlsplit(live_server).port)
     for noise in (b"\x16\x03\x01\x02\x00\x01\x00", b"GET\r\n\r\n", b"\x00" * 1000):
-        with socket.create_connection(address) as connection:
+        with socket.create_connection(address, timeout=30) as connection:
             connection.sendall(noise)
             connection.shutdown(socket.SHUT_WR)
             assert b"200 OK" not in connection.recv(100)

@@ -36,6 +36,7 @@ def run(folder: Path, program: str = PROGRAM, **settings: str) -> list[str]:
         capture_output=True,
         text=True,
         check=True,
+        timeout=60,
         cwd=folder,
         env=variables | {"PYTHONPATH": ":".join(sys.path)},
     )

@@ -33,7 +33,10 @@ def test_operations_are_named_for_what_they_do() -> None:
         [
             *("create_agent", "list_agents", "get_agent", "update_agent", "delete_agent", "agent_stats"),
             *("create_memory", "create_memories", "list_memories", "get_memory", "delete_memory", "recall"),
-            *("get_edges", "create_edge", "delete_edge", "list_audit", "live", "ready"),
+            *("delete_memories", "rebuild_links", "list_jobs", "get_job", "retry_job", "retry_jobs"),
+            *("set_memory", "update_memory", "supersede_memory", "restore_memory", "memory_history", "purge_memory"),
+            *("get_edges", "create_edge", "create_edges", "delete_edge", "get_neighborhood", "find_paths"),
+            *("list_audit", "live", "ready"),
             *("export_agent", "import_agent"),
         ]
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -124,15 +125,23 @@ class TestClientsThatAreSlow:
     def test_an_answer_that_nobody_takes_is_given_up(self, live_server_with: Callable[..., str], count: int) -> None:
         """It is larger than what fits on the way, and so its request keeps its place as long as it waits."""
         url = live_server_with(max_concurrent_requests=1)
+        # Where this process stands still for a moment, nobody asks while the answer waits.
+        assert any(self._is_given_up(url, count) for _ in range(10))
+
+    @staticmethod
+    def _is_given_up(url: str, count: int) -> bool:
+        """Whether another request was refused first, and then answered."""
         with socket.socket() as connection, httpx.Client(base_url=url) as client:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             connection.connect((client.base_url.host, client.base_url.port))
             # Of a client that takes its answers, none would ever meet another.
             connection.sendall(b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * count)
-            answers = [client.get("/v1/agents").status_code]
-            while answers[-2:] != [503, 200]:
+            answers: list[int] = []
+            deadline = time.monotonic() + 5
+            while answers[-2:] != [503, 200] and time.monotonic() < deadline:
                 answers.append(client.get("/v1/agents").status_code)
-        assert set(answers) == {503, 200}
+        assert set(answers) <= {503, 200}
+        return answers[-2:] == [503, 200]
 
 
 def trickle(connection: socket.socket, piece: bytes) -> None:

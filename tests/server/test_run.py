@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,6 +23,9 @@ import pytest
 from engram import Engram
 
 SERVE = "from engram.server import run; from engram.settings import Settings; {}run.serve(Settings())"
+
+PATIENCE = 60.0
+"""Seconds that a process may take for each step."""
 
 SHOW_PROBLEMS = """
 import sys
@@ -45,7 +50,7 @@ class Process:
         )
         self.said: list[str] = []
         self._lines: Queue[str] = Queue()
-        self._listener = threading.Thread(target=self._listen)
+        self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
 
     def _listen(self) -> None:
@@ -55,8 +60,10 @@ class Process:
             self._lines.put(line)
 
     def hear(self, key: str) -> dict[str, Any]:
-        """The next line that has this key. Fails where the process ends without."""
+        """The next line that has this key. Fails where the process ends without, or takes too long."""
+        deadline = time.monotonic() + PATIENCE
         while True:
+            assert time.monotonic() < deadline, "".join(self.said)
             try:
                 line = self._lines.get(timeout=0.05)
             except Empty:
@@ -74,8 +81,8 @@ class Process:
 
     def end(self) -> int:
         """The exit status, once it ends by itself; nothing may have been said on stdout."""
-        status = self._process.wait(60)
-        self._listener.join()
+        status = self._process.wait(PATIENCE)
+        self._heard_all()
         assert self._process.stdout is not None
         assert self._process.stdout.read() == ""
         return status
@@ -83,11 +90,15 @@ class Process:
     def kill(self) -> None:
         if self._process.poll() is None:
             self._process.kill()
-        self._process.wait()
-        self._listener.join()
+        self._process.wait(PATIENCE)
+        self._heard_all()
         for pipe in (self._process.stdout, self._process.stderr):
             assert pipe is not None
             pipe.close()
+
+    def _heard_all(self) -> None:
+        self._listener.join(PATIENCE)
+        assert not self._listener.is_alive(), "a process that it started lives on, and has its stderr"
 
 
 Start = Callable[..., Process]
@@ -175,8 +186,9 @@ class TestRequestsInTheMiddle:
             answer = thread.submit(self.write, url)
             await _waits(database_url)
             process.send(signal.SIGTERM)
+            deadline = time.monotonic() + PATIENCE
             while not self.is_refused(url):
-                pass
+                assert time.monotonic() < deadline, "the server goes on listening"
             await lock.rollback()
             assert answer.result().status_code == 201
         assert process.end() == 0
@@ -195,8 +207,9 @@ async def _waits(database_url: str) -> None:
     """Until a statement waits for a lock."""
     connection = await asyncpg.connect(database_url)
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    while not await connection.fetchval(waiting):
-        pass
+    async with asyncio.timeout(PATIENCE):
+        while not await connection.fetchval(waiting):  # noqa: ASYNC110  # what happens in Postgres sets no event
+            await asyncio.sleep(0.01)
     await connection.close()
 
 

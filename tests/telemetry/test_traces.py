@@ -142,6 +142,8 @@ class TestSwitchingOn:
         bodies: list[bytes] = []
 
         class Handler(BaseHTTPRequestHandler):
+            timeout = 30  # for a client that connects and says nothing
+
             def do_POST(self) -> None:
                 bodies.append(self.rfile.read(int(self.headers["content-length"])))
                 self.send_response(200)
@@ -151,11 +153,11 @@ class TestSwitchingOn:
                 pass
 
         server = HTTPServer(("127.0.0.1", 0), Handler)
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}", bodies
         server.shutdown()
-        thread.join()
+        thread.join(30)
         server.server_close()
 
     async def test_an_app_sends_its_traces_where_the_environment_says_and_the_last_before_it_ends(
@@ -198,7 +200,7 @@ class TestSwitchingOn:
             "from engram.telemetry.opening import open_tracing; open_tracing();"
             "assert not [name for name in sys.modules if name.startswith('opentelemetry.sdk')]"
         )
-        subprocess.run([sys.executable, "-c", program], check=True)
+        subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
 
 OF_A_PROCESS_THAT_TRACES = """
@@ -223,4 +225,4 @@ assert spans.get_finished_spans() == (), [span.to_json() for span in spans.get_f
 
 
 def test_the_framework_makes_no_spans_of_its_own_which_would_hold_the_query() -> None:
-    subprocess.run([sys.executable, "-c", OF_A_PROCESS_THAT_TRACES], check=True)
+    subprocess.run([sys.executable, "-c", OF_A_PROCESS_THAT_TRACES], check=True, timeout=120)

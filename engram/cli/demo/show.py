@@ -19,11 +19,12 @@ from engram.cli.demo.stage import Stage
 from engram.cli.demo.story import Finding, Timing
 from engram.cli.explained import LEGEND, ranks_in_words, score_in_words
 from engram.cli.text import counted
+from engram.graph.decay import HOP_PENALTY
 from engram.recall.schemas import RecallHit, RecallRequest
 
 _WATCHED = "bold green"
 _WEIGHT = RecallRequest.model_fields["graph_weight"].default
-_KEPT = 1 - RecallRequest.model_fields["hop_penalty"].default
+_KEPT = 1 - HOP_PENALTY
 
 _COMMANDS = """\
 {0} serve  # then, in another terminal:

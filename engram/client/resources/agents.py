@@ -11,11 +11,17 @@ from engram.client._bodies import Source
 from engram.client._methods import Resource, acall, alines, apages, call, lines, pages
 from engram.client._pages import Listing
 from engram.client._request import Command, Download, Operation, Request
+from engram.jobs.schemas import Job
 from engram.transfer.schemas import AgentImported
 
 
 def create_agent(
-    name: str, *, metadata: Mapping[str, Any] | None = None, language: str | None = None
+    name: str,
+    *,
+    metadata: Mapping[str, Any] | None = None,
+    language: str | None = None,
+    decay_multipliers: Mapping[str, float] | None = None,
+    hop_penalty: float | None = None,
 ) -> Operation[Agent]:
     """Get the agent of that name, or create it.
 
@@ -23,8 +29,17 @@ def create_agent(
         name: Unique among the agents of the API key's tenant.
         metadata: Any JSON object. Used only where the agent is created.
         language: Language whose words are stemmed, such as ``german``; ``none`` stems nothing.
+        decay_multipliers: (0, 1] by relation: what a hop keeps, where it is not the server's.
+        hop_penalty: [0, 1): what each hop costs; default: the server's.
     """
-    return Request("POST", "/v1/agents", Agent, body=given(name=name, metadata=metadata, language=language))
+    body = given(
+        name=name,
+        metadata=metadata,
+        language=language,
+        decay_multipliers=decay_multipliers,
+        hop_penalty=hop_penalty,
+    )
+    return Request("POST", "/v1/agents", Agent, body=body)
 
 
 def get_agent(agent_id: AnyId) -> Operation[Agent]:
@@ -44,14 +59,20 @@ def list_agents(*, name: str | None = None, limit: int | None = None, cursor: st
 
 
 def update_agent(
-    agent_id: AnyId, *, name: str | None = None, metadata: Mapping[str, Any] | None = None
+    agent_id: AnyId,
+    *,
+    name: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    decay_multipliers: Mapping[str, float] | None = None,
+    hop_penalty: float | None = None,
 ) -> Operation[Agent]:
-    """Change what is given, and keep the rest. ``metadata`` is replaced as a whole.
+    """Change what is given, and keep the rest. ``metadata`` and ``decay_multipliers`` are replaced as a whole.
 
     Raises ConflictError where another agent has that name.
     """
     path = to_path("/v1/agents/{agent_id}", agent_id=agent_id)
-    return Request("PATCH", path, Agent, body=given(name=name, metadata=metadata))
+    body = given(name=name, metadata=metadata, decay_multipliers=decay_multipliers, hop_penalty=hop_penalty)
+    return Request("PATCH", path, Agent, body=body)
 
 
 def delete_agent(agent_id: AnyId) -> Operation[None]:
@@ -107,6 +128,14 @@ def import_agent(
     return Request("POST", "/v1/agents/import", AgentImported, params=params, lines=source)
 
 
+def rebuild_links(agent_id: AnyId) -> Operation[Job]:
+    """Have the thematic links and recognised mentions of an agent made anew; the job that does it.
+
+    Where one is at it already, it is that one.
+    """
+    return Request("POST", to_path("/v1/agents/{agent_id}/rebuild-links", agent_id=agent_id), Job)
+
+
 class Agents(Resource):
     create = call(create_agent)
     get = call(get_agent)
@@ -116,6 +145,7 @@ class Agents(Resource):
     stats = call(agent_stats)
     export = lines(export_agent)
     import_ = call(import_agent)
+    rebuild_links = call(rebuild_links)
 
 
 class AsyncAgents(Resource):
@@ -127,3 +157,4 @@ class AsyncAgents(Resource):
     stats = acall(agent_stats)
     export = alines(export_agent)
     import_ = acall(import_agent)
+    rebuild_links = acall(rebuild_links)

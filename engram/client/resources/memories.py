@@ -4,25 +4,29 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from engram.client._agent import scoped
-from engram.client._arguments import NOT_GIVEN, AnyId, NotGiven, Vector, When, given, said, to_path
+from engram.client._arguments import AnyId, Vector, When, given, to_path
 from engram.client._methods import Resource, acall, apages, call, pages
-from engram.client._pages import Listing
 from engram.client._request import Operation, Request
 from engram.client.resources._batches import BatchedWrite
+from engram.client.resources._changing import (
+    memory_history,
+    purge_memory,
+    restore_memory,
+    set_memory,
+    supersede_memory,
+    update_memory,
+)
+from engram.client.resources._selecting import TagsAsked, delete_memories, list_memories
 from engram.graph.schemas import RelationType
-from engram.memories.changes.schemas import MemoryHistory, MemoryPurged, MemoryVersion
 from engram.memories.schemas import (
     BatchCreated,
     EntityRef,
-    Memory,
     MemoryCreated,
     MemoryDeleted,
     MemoryDetail,
     MemoryItem,
-    MemoryPage,
-    MemoryStatus,
 )
-from engram.recall.schemas import RecallResponse, TagFilter
+from engram.recall.schemas import RecallResponse
 
 
 def create_memory(
@@ -74,174 +78,6 @@ def create_memory(
     return Request("POST", "/v1/memories", MemoryCreated, body=body)
 
 
-def set_memory(
-    agent_id: AnyId,
-    key: str,
-    content: str,
-    *,
-    entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
-    user_id: str | None = None,
-    session_id: str | None = None,
-    tags: Sequence[str] | None = None,
-    metadata: Mapping[str, Any] | None = None,
-    source: str | None = None,
-    confidence: float | None = None,
-    valid_from: When | None = None,
-    valid_until: When | None = None,
-    embedding: Vector | None = None,
-) -> Operation[MemoryCreated]:
-    """Give a key a value. The value that held there ends where this one begins, and stays in the history.
-
-    Saying what holds there already changes nothing, and ``deduplicated`` says so.
-
-    Args:
-        agent_id: Whose memory it is.
-        key: The name of the slot, such as ``"billing/owner"``; each user and session has slots of its own.
-        content: The text, stored to the letter.
-        entities: What it is about or mentions. A bare name is a mention; ``{"name": ..., "role": "subject"}``
-            says that the memory is about it.
-        user_id: A partition to filter by.
-        session_id: A partition to filter by; memories of one session are linked in time.
-        tags: Labels to filter by.
-        metadata: Any JSON object.
-        source: Where it came from.
-        confidence: [0, 1]; default: 1.
-        valid_from: When it began to hold; default: now. One before the latest value is put between its neighbours.
-        valid_until: When it ceased to hold (exclusive); default: where the next value begins.
-        embedding: Used instead of computing one; must have the dimension of the server's model.
-    """
-    body = given(
-        agent_id=agent_id,
-        key=key,
-        content=content,
-        entities=entities,
-        user_id=user_id,
-        session_id=session_id,
-        tags=tags,
-        metadata=metadata,
-        source=source,
-        confidence=confidence,
-        valid_from=valid_from,
-        valid_until=valid_until,
-        embedding=embedding,
-    )
-    return Request("PUT", "/v1/memories", MemoryCreated, body=body)
-
-
-def update_memory(
-    memory_id: AnyId,
-    *,
-    content: str | None = None,
-    entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
-    tags: Sequence[str] | None = None,
-    metadata: Mapping[str, Any] | None = None,
-    source: str | NotGiven | None = NOT_GIVEN,
-    confidence: float | None = None,
-    valid_from: When | None = None,
-    valid_until: When | NotGiven | None = NOT_GIVEN,
-    embedding: Vector | None = None,
-    if_version: int | None = None,
-) -> Operation[MemoryDetail]:
-    """Change what is given and nothing else. What the memory was stays in the history.
-
-    Args:
-        memory_id: The memory.
-        content: Its new text, which is embedded and linked anew.
-        entities: All that it declares, in place of what it did.
-        tags: All its tags.
-        metadata: All its metadata.
-        source: Where it came from; None takes it away.
-        confidence: [0, 1].
-        valid_from: When it began to hold.
-        valid_until: When it ceased to hold (exclusive); None takes it away.
-        embedding: Of the new content, instead of computing one.
-        if_version: Change it only where this is its version; raises ConflictError where it is not.
-    """
-    body = given(
-        content=content,
-        entities=entities,
-        tags=tags,
-        metadata=metadata,
-        confidence=confidence,
-        valid_from=valid_from,
-        embedding=embedding,
-        if_version=if_version,
-    )
-    body |= said(source=source, valid_until=valid_until)
-    return Request("PATCH", to_path("/v1/memories/{memory_id}", memory_id=memory_id), MemoryDetail, body=body)
-
-
-def supersede_memory(
-    memory_id: AnyId,
-    content: str,
-    *,
-    entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
-    tags: Sequence[str] | None = None,
-    metadata: Mapping[str, Any] | None = None,
-    source: str | None = None,
-    confidence: float | None = None,
-    valid_from: When | None = None,
-    valid_until: When | None = None,
-    embedding: Vector | None = None,
-) -> Operation[MemoryCreated]:
-    """Put another memory in a memory's place, with its user, session and key. The older one stays in the history.
-
-    Raises ConflictError where another took its place already.
-
-    Args:
-        memory_id: The memory that ceases to hold.
-        content: The text that holds in its place.
-        entities: What it is about or mentions.
-        tags: Labels to filter by.
-        metadata: Any JSON object.
-        source: Where it came from.
-        confidence: [0, 1]; default: 1.
-        valid_from: When it began to hold, and the other ceased to; default: now.
-        valid_until: When it ceased to hold (exclusive); default: it still does.
-        embedding: Used instead of computing one; must have the dimension of the server's model.
-    """
-    body = given(
-        content=content,
-        entities=entities,
-        tags=tags,
-        metadata=metadata,
-        source=source,
-        confidence=confidence,
-        valid_from=valid_from,
-        valid_until=valid_until,
-        embedding=embedding,
-    )
-    path = to_path("/v1/memories/{memory_id}/supersede", memory_id=memory_id)
-    return Request("POST", path, MemoryCreated, body=body)
-
-
-def restore_memory(memory_id: AnyId) -> Operation[MemoryDetail]:
-    """Make a superseded or deleted memory current again; one that is current stays as it is.
-
-    What had taken its place ends now. What was deleted can be restored for some days, 14 unless the server says
-    otherwise; then NotFoundError is raised.
-    """
-    return Request("POST", to_path("/v1/memories/{memory_id}/restore", memory_id=memory_id), MemoryDetail)
-
-
-def memory_history(memory_id: AnyId, *, limit: int | None = None, cursor: str | None = None) -> Listing[MemoryVersion]:
-    """List what a memory was, and what the memories were that it superseded or that superseded it.
-
-    Args:
-        memory_id: The memory; a deleted one too, until it is purged.
-        limit: States per page, 1 to 200. Iterating goes on to the next page by itself.
-        cursor: ``next_cursor`` of an earlier page, to go on from there.
-    """
-    path = to_path("/v1/memories/{memory_id}/history", memory_id=memory_id)
-    return Listing(path, MemoryHistory, given(limit=limit, cursor=cursor))
-
-
-def purge_memory(memory_id: AnyId) -> Operation[MemoryPurged]:
-    """Erase a memory for good, with what it was, what finds it and what leads to it; a receipt says how much that
-    was. Needs an admin's key."""
-    return Request("POST", to_path("/v1/memories/{memory_id}/purge", memory_id=memory_id), MemoryPurged)
-
-
 def create_memories(
     agent_id: AnyId,
     items: Iterable[str | MemoryItem | Mapping[str, Any]],
@@ -272,45 +108,6 @@ def get_memory(memory_id: AnyId, *, known_at: When | None = None) -> Operation[M
     return Request("GET", path, MemoryDetail, params=given(known_at=known_at))
 
 
-def list_memories(
-    agent_id: AnyId,
-    *,
-    user_id: str | None = None,
-    session_id: str | None = None,
-    tag: str | None = None,
-    status: MemoryStatus | str | None = None,
-    include_total: bool | None = None,
-    limit: int | None = None,
-    cursor: str | None = None,
-) -> Listing[Memory]:
-    """List memories, in a stable order.
-
-    Args:
-        agent_id: Whose memories.
-        user_id: Only of this user.
-        session_id: Only of this session.
-        tag: Only those with this tag.
-        status: ``current``, ``superseded`` or ``deleted``.
-        include_total: Count all that match; the page's ``total`` has the number.
-        limit: Memories per page, 1 to 200. Iterating goes on to the next page by itself.
-        cursor: ``next_cursor`` of an earlier page, to go on from there.
-    """
-    return Listing(
-        "/v1/memories",
-        MemoryPage,
-        given(
-            agent_id=agent_id,
-            user_id=user_id,
-            session_id=session_id,
-            tag=tag,
-            status=status,
-            include_total=include_total,
-            limit=limit,
-            cursor=cursor,
-        ),
-    )
-
-
 def delete_memory(memory_id: AnyId, *, if_version: int | None = None) -> Operation[MemoryDeleted]:
     """Delete a memory: it leaves recall at once, and can be restored for some days. Raises NotFoundError where there is
     none.
@@ -337,10 +134,14 @@ def recall(
     known_at: When | None = None,
     user_id: str | None = None,
     session_id: str | None = None,
-    tags: Sequence[str] | TagFilter | Mapping[str, Sequence[str]] | None = None,
+    tags: TagsAsked | None = None,
     metadata: Mapping[str, Any] | None = None,
+    key: str | None = None,
+    key_prefix: str | None = None,
+    source: str | None = None,
     valid_from: When | None = None,
     valid_until: When | None = None,
+    updated_since: When | None = None,
     min_score: float | None = None,
     diversity: float | None = None,
     explain: bool | None = None,
@@ -354,7 +155,7 @@ def recall(
         top_k: At most this many, 1 to 200; default: 10.
         graph_weight: [0, 1]: 0 ranks by vector alone, 1 by the graph alone; default: 0.4.
         max_hops: How far to walk, 0 to 5; default: 2.
-        hop_penalty: [0, 1): what each hop costs; default: 0.05.
+        hop_penalty: [0, 1): what each hop costs; default: the agent's or the server's, 0.05 unless they say else.
         lexical: Whether words that query and memory share count; default: yes.
         relation_types: Walk only edges of these types; an empty list walks none.
         as_of: Only what held at this moment.
@@ -364,6 +165,10 @@ def recall(
         tags: Only memories with any of these; ``{"all": [...]}`` asks for every one,
             ``{"none": [...]}`` for not one of them.
         metadata: Only where all of these hold: ``{"field": value}`` or ``{"field": {"gte": value}}``.
+        key: Only what this key names.
+        key_prefix: Only what has a key that begins so.
+        source: Only from this source.
+        updated_since: Only what was written or changed at or after this.
         valid_from: Only memories that began at or after this.
         valid_until: Only memories that began before this.
         min_score: Only hits of at least this score, [0, 1].
@@ -386,8 +191,12 @@ def recall(
         session_id=session_id,
         tags=tags,
         metadata=metadata,
+        key=key,
+        key_prefix=key_prefix,
+        source=source,
         valid_from=valid_from,
         valid_until=valid_until,
+        updated_since=updated_since,
         min_score=min_score,
         diversity=diversity,
         explain=explain,
@@ -408,6 +217,7 @@ class Memories(Resource):
     get = call(get_memory)
     list = pages(list_memories)
     delete = call(delete_memory)
+    delete_many = call(delete_memories)
     recall = call(recall)
 
 
@@ -423,6 +233,7 @@ class AsyncMemories(Resource):
     get = acall(get_memory)
     list = apages(list_memories)
     delete = acall(delete_memory)
+    delete_many = acall(delete_memories)
     recall = acall(recall)
 
 
@@ -438,6 +249,7 @@ class AgentMemories(Resource):
     get = call(get_memory)
     list = pages(scoped(list_memories))
     delete = call(delete_memory)
+    delete_many = call(scoped(delete_memories))
     recall = call(scoped(recall))
 
 
@@ -453,4 +265,5 @@ class AsyncAgentMemories(Resource):
     get = acall(get_memory)
     list = apages(scoped(list_memories))
     delete = acall(delete_memory)
+    delete_many = acall(scoped(delete_memories))
     recall = acall(scoped(recall))

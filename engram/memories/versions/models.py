@@ -58,7 +58,7 @@ class MemoryVersionRow(Base):
     status: Mapped[str] = mapped_column(Text)
     user_id: Mapped[str | None] = mapped_column(Text)
     session_id: Mapped[str | None] = mapped_column(Text)
-    key: Mapped[str | None] = mapped_column(Text)
+    key: Mapped[str | None] = mapped_column(Text(collation="C"))
     slot_hash: Mapped[bytes | None] = mapped_column(LargeBinary)
     valid_from: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     valid_until: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))

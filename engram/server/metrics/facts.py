@@ -11,6 +11,7 @@ import structlog
 
 from engram.db.database import Database
 from engram.db.sizes import TableSize, table_sizes
+from engram.jobs.rows import JobCount
 from engram.memories.pending import Owed
 from engram.problems import Problem
 from engram.server.metrics.tables import TABLES
@@ -32,6 +33,7 @@ class DatabaseFacts:
 
     up: bool
     owed: Sequence[Owed] = ()
+    jobs: Sequence[JobCount] = ()
     sizes: Sequence[TableSize] = ()
 
 
@@ -56,7 +58,8 @@ class DatabaseReader:
         try:
             async with asyncio.timeout(READ_SECONDS):
                 owed = await services.projector.owed()
-                return DatabaseFacts(up=True, owed=owed, sizes=await self._fresh_sizes(services.database))
+                jobs = await services.jobs.count()
+                return DatabaseFacts(up=True, owed=owed, jobs=jobs, sizes=await self._fresh_sizes(services.database))
         except (TimeoutError, Problem):
             return DatabaseFacts(up=False)
         except Exception as error:

@@ -9,6 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from engram.db.pool import PoolStatus
+from engram.jobs.schemas import JobKind, JobStatus
 from engram.server.metrics.facts import DatabaseFacts
 
 
@@ -33,7 +34,8 @@ class Scrape(Collector):
         yield from self._of_pool()
         yield _gauge("engram_database_up", "1 where the database answered this scrape in time.", float(self._facts.up))
         if self._facts.up:
-            yield from self._of_queue()
+            yield from self._of_projections()
+            yield from self._of_jobs()
             yield from self._of_tables()
 
     def _of_pool(self) -> Iterator[Metric]:
@@ -52,7 +54,7 @@ class Scrape(Collector):
             value=pool.timeouts,
         )
 
-    def _of_queue(self) -> Iterator[Metric]:
+    def _of_projections(self) -> Iterator[Metric]:
         owed = dict.fromkeys(self._projections, (0.0, 0.0, 0.0)) | {
             one.projection: (one.pending, one.failed, one.oldest_seconds) for one in self._facts.owed
         }
@@ -64,6 +66,22 @@ class Scrape(Collector):
             )
         ):
             yield _labelled(name, text, "projection", {key: values[place] for key, values in owed.items()})
+
+    def _of_jobs(self) -> Iterator[Metric]:
+        found = {(count.kind, count.status): count for count in self._facts.jobs}
+        number = GaugeMetricFamily(
+            "engram_jobs", "Jobs that wait, run, or were given up as dead.", labels=["kind", "status"]
+        )
+        oldest = GaugeMetricFamily(
+            "engram_jobs_oldest_seconds", "How long the oldest of them is there.", labels=["kind", "status"]
+        )
+        for kind in JobKind:
+            for status in (JobStatus.waiting, JobStatus.running, JobStatus.dead):
+                count = found.get((kind.value, status.value))
+                number.add_metric([kind.value, status.value], count.jobs if count else 0)
+                oldest.add_metric([kind.value, status.value], count.oldest_seconds if count else 0)
+        yield number
+        yield oldest
 
     def _of_tables(self) -> Iterator[Metric]:
         sizes = self._facts.sizes

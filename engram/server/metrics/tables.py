@@ -8,6 +8,7 @@ import engram.embeddings.models
 import engram.entities.models
 import engram.graph.models
 import engram.idempotency.models
+import engram.jobs.models
 import engram.memories.models
 import engram.tenants.models  # noqa: F401 (each adds its tables to the metadata)
 from engram.db.base import Base

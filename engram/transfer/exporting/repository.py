@@ -54,7 +54,7 @@ class ExportRepository:
     async def agent(self) -> Row | None:
         row = await self._driver.fetchrow(
             """
-            SELECT id, name, language, metadata, created_at, updated_at FROM agents
+            SELECT id, name, language, metadata, decay_multipliers, hop_penalty, created_at, updated_at FROM agents
             WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR id = $3) AND NOT importing
             """,
             self._selection.agent_id,

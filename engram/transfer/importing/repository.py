@@ -3,6 +3,7 @@ sets both in what it writes."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -17,6 +18,7 @@ from engram.memories.postings import Postings
 from engram.memories.rows import IndexedTerms
 from engram.tenants.scope import Scope
 from engram.transfer.importing.rows import MemoryRows, Row
+from engram.transfer.schemas import ExportedAgent
 
 _STATE = {
     "status": "text",
@@ -95,18 +97,22 @@ class ImportRepository:
         self._agent_id = agent_id
         self._model_id = model_id
 
-    async def begin(self, name: str, language: str, metadata: str, now: datetime) -> None:
+    async def begin(self, name: str, agent: ExportedAgent, now: datetime) -> None:
         """Make the agent that nobody sees."""
         await self._driver.execute(
             """
-            INSERT INTO agents (id, tenant_id, name, language, metadata, importing, updated_at)
-            VALUES ($1, $2, $3, $4, $5::jsonb, true, $6)
+            INSERT INTO agents (
+                id, tenant_id, name, language, metadata, decay_multipliers, hop_penalty, importing, updated_at
+            )
+            VALUES ($1, $2, $3, $4, $5::jsonb, $6::jsonb, $7, true, $8)
             """,
             self._agent_id,
             self._tenant_id,
             name,
-            language,
-            metadata,
+            agent.language,
+            json.dumps(agent.metadata, ensure_ascii=False),
+            json.dumps(agent.decay_multipliers),
+            agent.hop_penalty,
             now,
         )
 
@@ -222,13 +228,14 @@ class ImportRepository:
         # Not to be tried before the agent can be seen.
         await self._driver.execute(
             """
-            INSERT INTO pending_projections (agent_id, tenant_id, memory_id, projection, next_attempt_at)
-            SELECT $1, $2, new.*, 'infinity' FROM unnest($3::uuid[], $4::text[]) AS new
+            INSERT INTO pending_projections (agent_id, tenant_id, memory_id, projection, version, next_attempt_at)
+            SELECT $1, $2, new.*, 'infinity' FROM unnest($3::uuid[], $4::text[], $5::int[]) AS new
             """,
             self._agent_id,
             self._tenant_id,
-            [id for id, _ in made.owed],
-            [projection for _, projection in made.owed],
+            [id for id, _, _ in made.owed],
+            [projection for _, projection, _ in made.owed],
+            [version for _, _, version in made.owed],
         )
 
     async def _add_terms(self, postings: Postings, terms: Mapping[UUID, IndexedTerms]) -> None:
@@ -347,7 +354,7 @@ class ImportRepository:
             """
             UPDATE agents SET name = $3, importing = false, created_at = $4, updated_at = $5
             WHERE id = $1 AND tenant_id = $2 AND importing AND updated_at > to_timestamp(0)
-            RETURNING id, name, metadata, language, created_at, updated_at
+            RETURNING id, name, metadata, language, decay_multipliers, hop_penalty, created_at, updated_at
             """,
             self._agent_id,
             self._tenant_id,

@@ -69,7 +69,7 @@ class MemoryRows:
     terms: dict[UUID, IndexedTerms]
     postings: Postings
     passages: list[tuple[UUID, int, Vectors]]
-    owed: list[tuple[UUID, str]]
+    owed: list[tuple[UUID, str, int]]
 
 
 class Rows:
@@ -103,7 +103,7 @@ class Rows:
         rows: list[Row] = []
         terms: dict[UUID, IndexedTerms] = {}
         divided: list[tuple[UUID, int, Vectors]] = []
-        owed: list[tuple[UUID, str]] = []
+        owed: list[tuple[UUID, str, int]] = []
         for place, numbered in enumerate(batch.lines):
             line = numbered.line
             id = self._id(line.id)
@@ -122,7 +122,7 @@ class Rows:
                     else None,
                 }
             )
-            owed += [(id, projection) for projection in sorted(set(line.owed))]
+            owed += [(id, projection, line.version) for projection in sorted(set(line.owed))]
             if indexed is not None:
                 terms[id] = indexed
             divided += [(id, at, vector) for at, vector in enumerate(self._passages(numbered, place, made))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
@@ -175,7 +174,6 @@ class _Import:
 
     async def begin(self) -> None:
         """Make the agent that nobody sees. Raises ConflictProblem where one of its name holds something."""
-        agent = self._header.agent
         service, staging = self._service, self._staging
         async with service._database.transaction(staging.scope) as connection:
             rows = staging.rows(connection)
@@ -184,8 +182,7 @@ class _Import:
                 raise self._taken()
             # The name that it gets is not kept from others meanwhile.
             hidden = f"import {staging.agent_id}"
-            metadata = json.dumps(agent.metadata, ensure_ascii=False)
-            await rows.begin(hidden, agent.language, metadata, datetime.now(UTC))
+            await rows.begin(hidden, self._header.agent, datetime.now(UTC))
 
     async def write(self, batch: Batch) -> None:
         """Write a batch. What the database refuses is looked for in halves of it, so that the line can be named."""

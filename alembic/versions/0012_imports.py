@@ -9,8 +9,8 @@ from sqlalchemy import text
 
 from alembic import op
 
-revision = "0010"
-down_revision = "0008"
+revision = "0012"
+down_revision = "0011"
 branch_labels = None
 depends_on = None
 
