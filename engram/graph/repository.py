@@ -110,7 +110,7 @@ class EdgeRepository:
                     AND m.status <> 'deleted'
                 LIMIT 1
             ) AS m
-            JOIN agents a ON a.id = m.agent_id AND a.tenant_id = {p(self._tenant_id, "uuid")}
+            JOIN agents a ON a.id = m.agent_id AND a.tenant_id = {p(self._tenant_id, "uuid")} AND NOT a.importing
             """,
             *p.values,
         )

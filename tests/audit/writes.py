@@ -195,16 +195,8 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
 WRITES: dict[str, Write] = {
     write.__name__: write
     for write in (
-        *(
-            create_agent,
-            update_agent,
-            delete_agent,
-            import_agent,
-            create_memory,
-            create_memories,
-            delete_memory,
-            delete_memories,
-        ),
+        *(create_agent, update_agent, delete_agent, import_agent),
+        *(create_memory, create_memories, delete_memory, delete_memories),
         *(set_memory, update_memory, supersede_memory, restore_memory, purge_memory),
         *(create_edge, create_edges, delete_edge),
         *(rebuild_links, retry_job, retry_jobs),
