@@ -76,7 +76,7 @@ def _unpacked(stream: BinaryIO) -> BinaryIO:
     stream.seek(0)
     compressed = stream.read(len(_GZIP)) == _GZIP
     stream.seek(0)
-    return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if compressed else stream
+    return cast(BinaryIO, gzip.GzipFile(fileobj=stream, mode="rb")) if compressed else stream
 
 
 @contextmanager
