@@ -11,6 +11,13 @@ from schemathesis.schemas import BaseSchema
 from tests.fixtures.fuzzing import EXAMPLES, SEED
 from tests.fixtures.servers import openapi
 
+
+@schemathesis.serializer("application/x-ndjson")
+def _lines(context: schemathesis.SerializationContext, value: Any) -> bytes:
+    """Text as it is."""
+    return str(value).encode("utf-8", "surrogatepass")
+
+
 PHASES = ("examples", "coverage", "fuzzing", "stateful")
 OPERATIONS = [f"{method.upper()} {path}" for path, methods in openapi()["paths"].items() for method in methods]
 

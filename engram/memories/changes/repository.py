@@ -14,6 +14,7 @@ from uuid import UUID
 import asyncpg
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from engram.agents.hidden import of_seen_agent
 from engram.db.database import driver
 from engram.memories.changes.rows import TICK, Place, Standing
 from engram.memories.versions.repository import VersionRepository
@@ -37,7 +38,7 @@ class ChangeRepository:
         row = await self._driver.fetchrow(
             f"""
             SELECT {_COLUMNS} FROM memories
-            WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)
+            WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) AND {of_seen_agent("memories")}
             """,
             id,
             self._tenant_id,
