@@ -17,6 +17,7 @@ from engram.cli.doctor.command import doctor
 from engram.cli.edges import edges
 from engram.cli.errors import FAILED, INTERRUPTED, complaint
 from engram.cli.evaluation.command import evaluate
+from engram.cli.export import export_agent
 from engram.cli.forget import forget
 from engram.cli.importing.command import import_file
 from engram.cli.jobs import app as jobs_app
@@ -50,6 +51,7 @@ _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "recall": recall,
         "memories": memories,
         "forget": forget,
+        "export": export_agent,
         "import": import_file,
     },
     "Graph": {"edges": edges, "neighborhood": neighborhood, "paths": paths},

@@ -61,8 +61,9 @@ def _inputs(operation: dict[str, Any]) -> Iterator[tuple[str, Way, dict[str, Any
     """Where an operation takes something, the way to begin with, and its schema."""
     for parameter in operation.get("parameters", ()):
         yield parameter["in"], (parameter["name"],), parameter["schema"]
-    if "requestBody" in operation:
-        yield "body", (), operation["requestBody"]["content"]["application/json"]["schema"]
+    # What is no JSON is lines of it, each of which is tested where exports are.
+    if (body := operation.get("requestBody", {}).get("content", {}).get("application/json")) is not None:
+        yield "body", (), body["schema"]
 
 
 def _said(schema: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
