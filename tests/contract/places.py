@@ -84,7 +84,9 @@ def _texts(schema: dict[str, Any], way: Way, within: tuple[str, ...] = ()) -> It
     for name, inner in schema.get("properties", {}).items():
         yield from _texts(inner, (*way, name), within)
     if isinstance(inner := schema.get("additionalProperties"), dict):
-        yield (*way, KEY), {"type": "string", **schema.get("propertyNames", {})}
+        names = schema.get("propertyNames", {})
+        named = openapi()["components"]["schemas"][names["$ref"].rpartition("/")[2]] if "$ref" in names else names
+        yield (*way, KEY), {"type": "string", **named}
         yield from _texts(inner, (*way, "k"), within)
     if isinstance(inner := schema.get("items"), dict):
         yield from _texts(inner, (*way, 0), within)
