@@ -30,6 +30,8 @@ def request_for(world: World, place: Place) -> dict[str, Any]:
         "create_agent": {"name": f"agent {uuid4()}"},
         "create_memory": of_agent | {"content": f"text {uuid4()}"},
         "create_memories": of_agent | {"items": [{"content": f"text {uuid4()}"}]},
+        "set_memory": of_agent | {"key": f"key {uuid4()}", "content": f"text {uuid4()}"},
+        "supersede_memory": {"content": f"text {uuid4()}"},
         "recall": of_agent | {"query": "Where is Alice?"},
         "list_memories": of_agent,
         "delete_memories": of_agent | {"session_id": "s", "dry_run": True},
@@ -47,7 +49,7 @@ def send(http: httpx.Client, place: Place, world: World, request: dict[str, Any]
     """Send a request to the place's operation, with the text in its path or header if the place is there."""
     address = _path(world, place, text)
     headers = [(place.way[0], as_header(text))] if place.inside == "header" else []
-    if place.inside != "path" and place.method in ("POST", "PATCH"):
+    if place.inside != "path" and place.method in ("POST", "PATCH", "PUT"):
         # In ASCII: what is no text can be written as an escape.
         headers += [(name, value.encode()) for name, value in _JSON.items()]
         return http.request(place.method, address, content=json.dumps(request), headers=headers)
@@ -69,7 +71,9 @@ def _path(world: World, place: Place, text: str) -> str:
         return re.sub(r"{\w+}", lambda _: _quoted(text), place.path)
     if place.method == "DELETE" and place.inside == "header":
         return _path_to_what_may_go(world, place)
-    return place.path.replace("{agent_id}", world.agent_id).replace("{job_id}", world.job_id)
+    path = place.path.replace("{agent_id}", world.agent_id).replace("{job_id}", world.job_id)
+    # One that is changed is nobody else's.
+    return path.replace("{memory_id}", world.memory_ids[0] if place.method == "GET" else world.new_memory())
 
 
 def _path_to_what_may_go(world: World, place: Place) -> str:
