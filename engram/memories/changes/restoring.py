@@ -109,18 +109,21 @@ class RestorationService:
         changes = ChangeRepository(connection, scope)
         successions = Successions(connection, scope, agent_id, self._edges)
         await self._writing.agents.hold(connection, scope, agent_id)
-        now = datetime.now(UTC)
-        begins = max(read.memory.valid_from, now)
+        # Time is taken under the locks, or something might begin later than what was there before.
         if slot is not None:
-            await changes.lock_slot(agent_id, slot)
-            between, memory = await successions.around(slot, begins, but=id)
+            now = await changes.lock_slot(agent_id, slot)
+            between, memory = await successions.around(slot, max(read.memory.valid_from, now), but=id)
         else:
-            between, memory = await _line(changes, read.memory, begins)
+            standing, memory = await _line(changes, read.memory)
+            now = after(datetime.now(UTC), memory, standing)
+            between = _beside(standing, max(read.memory.valid_from, now))
         if memory is None or memory.version != read.memory.version:
             raise _Otherwise(None)
-        now = after(now, memory, between.before, between.after)
         undone = memory.superseded_by is None and between.before is None and between.after is None
+        if undone and slot is not None:
+            undone = not await changes.held_beside(agent_id, memory)
         begins = memory.valid_from if undone else max(memory.valid_from, now)
+        now = between.changed_at(now, memory)
         if begins.date() != read.begins.date():
             raise _Otherwise(begins)
         place = undeleted(memory) if undone else placed(memory, begins, between.after)
@@ -149,15 +152,18 @@ class _Otherwise(Exception):
         self.begins = begins
 
 
-async def _line(changes: ChangeRepository, memory: Standing, begins: datetime) -> tuple[Between, Standing | None]:
+async def _line(changes: ChangeRepository, memory: Standing) -> tuple[Standing | None, Standing | None]:
     """What took the place of a memory without a key, the last of a line, and the memory, locked."""
     last = memory.id
     if memory.superseded_by is not None:
         last = await changes.end_of_line(memory.agent_id, memory.id)
     locked = await changes.lock(memory.agent_id, sorted({last, memory.id}))
     standing = locked.get(last)
-    if standing is None or standing.deleted or last == memory.id:
-        return Between(None, None), locked.get(memory.id)
-    if standing.valid_from <= begins:
-        return Between(standing, None), locked.get(memory.id)
-    return Between(None, standing), locked.get(memory.id)
+    gone = standing is None or standing.deleted or last == memory.id
+    return None if gone else standing, locked.get(memory.id)
+
+
+def _beside(standing: Standing | None, begins: datetime) -> Between:
+    if standing is None or standing.valid_from <= begins:
+        return Between(standing, None)
+    return Between(None, standing)

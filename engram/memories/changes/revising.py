@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -119,9 +119,15 @@ class RevisionService:
             if found is None:
                 return None
             await self._writing.agents.hold(connection, scope, found.agent_id)
+            if "valid_until" in revision.changes and found.slot_hash is not None:
+                await changes.lock_slot(found.agent_id, found.slot_hash)
             memory = (await changes.lock(found.agent_id, [id])).get(id)
             if memory is None or memory.deleted or memory.version != revision.version:
                 return None
+            if "valid_until" in revision.changes and memory.slot_hash is not None:
+                longer = replace(memory, valid_until=revision.changes["valid_until"])
+                if await changes.held_beside(memory.agent_id, longer):
+                    raise InvalidInputProblem.of("valid_until", "reaches into the time of another value of the key")
             now = after(datetime.now(UTC), memory)
             await changes.revise(memory.agent_id, id, revision.changes, now=now)
             if revision.found_by is not None:

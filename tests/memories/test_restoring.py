@@ -1,0 +1,59 @@
+"""Values of a key that come back after others came and went."""
+
+from __future__ import annotations
+
+import pytest
+
+from engram import AsyncEngram, UnprocessableEntityError
+from engram.agents.schemas import Agent
+
+
+@pytest.fixture
+async def agent(engram: AsyncEngram) -> Agent:
+    return await engram.agents.create("clerk")
+
+
+async def test_a_deleted_value_comes_back_beside_those_that_held_meanwhile(engram: AsyncEngram, agent: Agent) -> None:
+    first, second, third = [(agent.id, "owner", f"{name} owns it") for name in ("Ann", "Bob", "Cid")]
+    ann = await engram.memories.set(*first)
+    await engram.memories.delete(ann.id)
+    bob, cid = await engram.memories.set(*second), await engram.memories.set(*third)
+    await engram.memories.delete(cid.id)
+    again = await engram.memories.restore(ann.id)
+
+    async def held(moment: object) -> list[str]:
+        return [hit.id for hit in await engram.memories.recall(agent.id, "Who owns it?", as_of=moment)]
+
+    # Bob was the owner when he was, though Ann had been before, and is now.
+    assert again.valid_from > cid.valid_from
+    assert [await held(each.valid_from) for each in (ann, bob, cid, again)] == [[ann.id], [bob.id], [ann.id], [ann.id]]
+    dora = await engram.memories.set(agent.id, "owner", "Dora owns it")
+    assert [memory.id async for memory in engram.memories.list(agent.id)] == [dora.id]
+    assert (await engram.memories.get(ann.id)).superseded_by == dora.id
+
+
+async def test_a_value_is_set_after_one_that_came_back_from_before_an_empty_one(
+    engram: AsyncEngram, agent: Agent
+) -> None:
+    ann = await engram.memories.set(agent.id, "owner", "Ann owns it", valid_from="2024-01-01")
+    await engram.memories.delete(ann.id)
+    # The first of two that begin together never held.
+    await engram.memories.set(agent.id, "owner", "Bob owns it", valid_from="2024-02-01")
+    cid = await engram.memories.set(agent.id, "owner", "Cid owns it", valid_from="2024-02-01")
+    await engram.memories.delete(cid.id)
+    assert (await engram.memories.restore(ann.id)).valid_from == ann.valid_from
+    dora = await engram.memories.set(agent.id, "owner", "Dora owns it")
+    assert [memory.id async for memory in engram.memories.list(agent.id)] == [dora.id]
+
+
+async def test_an_end_is_not_moved_into_the_time_of_another_value(engram: AsyncEngram, agent: Agent) -> None:
+    ann = await engram.memories.set(agent.id, "owner", "Ann owns it", valid_from="2024-01-01", valid_until="2024-02-01")
+    await engram.memories.delete(ann.id)
+    await engram.memories.set(agent.id, "owner", "Bob owns it", valid_from="2024-03-01")
+    cid = await engram.memories.set(agent.id, "owner", "Cid owns it", valid_from="2024-04-01")
+    await engram.memories.delete(cid.id)
+    assert (await engram.memories.restore(ann.id)).valid_until == ann.valid_until
+    assert (await engram.memories.update(ann.id, valid_until="2024-03-01")).version == 4
+    for end in ("2024-03-02", None):
+        with pytest.raises(UnprocessableEntityError, match="another value"):
+            await engram.memories.update(ann.id, valid_until=end)
