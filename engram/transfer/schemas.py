@@ -6,6 +6,7 @@ that knows the format.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
@@ -24,7 +25,25 @@ MAX_CANONICAL_BYTES = 2600
 
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
-"""A version, or a number of chunks."""
+"""A number of chunks."""
+
+Version = Annotated[int, Field(ge=1, le=2**30)]
+"""Counts changes. The database counts twice as far: a memory that comes can be changed on and on."""
+
+CLOCKS_APART = timedelta(days=1)
+"""How far the clock of the server that exported may be ahead."""
+
+
+def _past(moment: datetime) -> datetime:
+    # What was last changed later than now can be changed only later than that: a record of a far future would put what
+    # is deleted beside it out of reach of the recovery's end, and at the end of all time could not be changed at all.
+    if moment > datetime.now(UTC) + CLOCKS_APART:
+        raise ValueError("must not lie in the future")
+    return moment
+
+
+Recorded = Annotated[Instant, AfterValidator(_past)]
+"""A moment at which a server noted something: not later than now, as far as clocks agree."""
 
 Packed = Annotated[str, StringConstraints(max_length=16000 * 4 * 4 // 3 + 4)]
 """A vector: float32 numbers, little-endian, in base64."""
@@ -56,6 +75,8 @@ Word = Annotated[Storable, StringConstraints(min_length=1, max_length=256)]
 Relation = Literal[
     "entity_link", "causal", "temporal", "thematic", "contradicts", "supports", "derived_from", "supersedes"
 ]
+Owed = Literal["entities", "thematic"]
+Ending = Literal["set", "supersede", "update", "delete", "restore"]
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 
 
@@ -72,8 +93,8 @@ class ExportedAgent(Line):
     metadata: Metadata
     decay_multipliers: dict[Relation, Share] = Field(default_factory=dict)
     hop_penalty: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] | None = None
-    created_at: Instant
-    updated_at: Instant
+    created_at: Recorded
+    updated_at: Recorded
 
 
 class ExportedModel(Line):
@@ -136,8 +157,8 @@ class _State(Line):
     valid_until: Instant | None
     stated_until: Instant | None
     earlier: Periods | None
-    recorded_at: Instant
-    deleted_at: Instant | None
+    recorded_at: Recorded
+    deleted_at: Recorded | None
     superseded_by: Id | None
     entities: list[DeclaredEntity]
     chunks: Number
@@ -155,10 +176,10 @@ class _State(Line):
 class MemoryLine(_State):
     type: Literal["memory"]
     id: Id
-    version: Number
-    updated_at: Instant
+    version: Version
+    updated_at: Recorded
     twin: Literal["dated", "undated"] | None
-    owed: list[Word] = Field(default_factory=list)
+    owed: Annotated[list[Owed], Field(max_length=2)] = Field(default_factory=list)
     passages: list[Packed] | None = None
 
     @model_validator(mode="after")
@@ -176,10 +197,10 @@ class MemoryLine(_State):
 class MemoryVersionLine(_State):
     type: Literal["memory_version"]
     memory_id: Id
-    version: Number
-    recorded_from: Instant
-    recorded_until: Instant
-    ended_by: Word
+    version: Version
+    recorded_from: Recorded
+    recorded_until: Recorded
+    ended_by: Ending
 
     @model_validator(mode="after")
     def _known(self) -> MemoryVersionLine:
@@ -194,8 +215,8 @@ class EntityLine(Line):
     name: CanonicalName
     display_name: Name
     aliases: list[Name]
-    created_at: Instant
-    swept_at: Instant | None
+    created_at: Recorded
+    swept_at: Recorded | None
 
 
 class MentionLine(Line):
@@ -217,8 +238,8 @@ class _EdgeState(Line):
     valid_from: Instant | None
     valid_until: Instant | None
     earlier: Periods | None
-    recorded_at: Instant
-    invalidated_at: Instant | None
+    recorded_at: Recorded
+    invalidated_at: Recorded | None
 
     @model_validator(mode="after")
     def _sane(self) -> _EdgeState:
@@ -231,13 +252,13 @@ class _EdgeState(Line):
 
 class EdgeLine(_EdgeState):
     type: Literal["edge"]
-    updated_at: Instant
+    updated_at: Recorded
 
 
 class EdgeVersionLine(_EdgeState):
     type: Literal["edge_version"]
-    recorded_from: Instant
-    recorded_until: Instant
+    recorded_from: Recorded
+    recorded_until: Recorded
 
     @model_validator(mode="after")
     def _known(self) -> EdgeVersionLine:
