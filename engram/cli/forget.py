@@ -72,6 +72,8 @@ def forget(
         "updated_since": updated_since,
         "all": everything or None,
     }
+    if not any(value for name, value in asked.items() if name != "as_of"):
+        raise CommandError("say which memories: by --user, --tag, --key or another option that chooses, or --all")
     with connected(url, patient=True) as client:
         whose = agent_id(client, agent)
         preview = client.memories.delete_many(whose, dry_run=True, **asked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engram import AsyncEngram, UnprocessableEntityError
+from engram import AsyncEngram, ConflictError, UnprocessableEntityError
 from engram.agents.schemas import Agent
 
 
@@ -57,3 +57,11 @@ async def test_an_end_is_not_moved_into_the_time_of_another_value(engram: AsyncE
     for end in ("2024-03-02", None):
         with pytest.raises(UnprocessableEntityError, match="another value"):
             await engram.memories.update(ann.id, valid_until=end)
+
+
+async def test_a_value_that_is_yet_to_hold_is_superseded_from_then_on(engram: AsyncEngram, agent: Agent) -> None:
+    ann = await engram.memories.set(agent.id, "owner", "Ann owns it", valid_from="2999-01-01")
+    with pytest.raises(ConflictError, match="does not hold before 2999-01-01T00:00:00Z: give a valid_from"):
+        await engram.memories.supersede(ann.id, "Bob owns it")
+    bob = await engram.memories.supersede(ann.id, "Bob owns it", valid_from="2999-02-01")
+    assert (await engram.memories.get(ann.id)).superseded_by == bob.id

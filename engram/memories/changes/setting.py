@@ -257,4 +257,7 @@ def _check_superseding(memory: Standing, item: MemoryItem) -> None:
 
 
 def _taken(id: UUID, by: Standing | None) -> str:
+    if by is not None and by.id == id:
+        begins = by.valid_from.isoformat().replace("+00:00", "Z")
+        return f"Memory {id} does not hold before {begins}: give a valid_from of then or later."
     return f"Memory {id} does not hold there any more" + (f": {by.id} does." if by is not None else ".")
