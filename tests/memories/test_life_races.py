@@ -138,5 +138,15 @@ async def test_whatever_happens_at_once_time_has_no_overlaps(engram: AsyncEngram
     assert len([memory for memory in memories.values() if memory.key and memory.status == "current"]) <= 1
     for moment in sorted({memory.valid_from for memory in memories.values() if memory.key}):
         hits = await engram.memories.recall(agent.id, "Who owns it?", as_of=moment, top_k=200)
-        held = [(await lines(engram, hit.id))[hit.id] for hit in hits if hit.key]
-        assert len(held) <= 1, (moment, held)
+        held = [hit.id for hit in hits if hit.key]
+        assert len(held) <= 1, told(held, await lines(engram, held[0]))
+
+
+def told(ids: Sequence[str], states: dict[str, list[MemoryVersion]]) -> str:
+    """What these memories were, a line for each state."""
+    return "\n".join(
+        f"{state.id[-4:]} {state.version} {state.status.value} [{state.valid_from:%F %T.%f}, {state.valid_until}) until"
+        f" {state.recorded_until} {state.ended_by} {state.superseded_by and state.superseded_by[-4:]}"
+        for id in ids
+        for state in states[id]
+    )

@@ -17,7 +17,7 @@ from engram.memories.changes.order import placed, undeleted
 from engram.memories.changes.reindexing import Indexed, Reindexing, indexed
 from engram.memories.changes.repository import ChangeRepository
 from engram.memories.changes.revising import SAID_ALREADY
-from engram.memories.changes.rows import Standing, after
+from engram.memories.changes.rows import TICK, Standing, after
 from engram.memories.changes.succession import Between, Successions
 from engram.memories.changes.writing import Writing
 from engram.memories.schemas import MemoryDetail
@@ -109,13 +109,14 @@ class RestorationService:
         changes = ChangeRepository(connection, scope)
         successions = Successions(connection, scope, agent_id, self._edges)
         await self._writing.agents.hold(connection, scope, agent_id)
-        now = datetime.now(UTC)
-        begins = max(read.memory.valid_from, now)
         if slot is not None:
             await changes.lock_slot(agent_id, slot)
-            between, memory = await successions.around(slot, begins, but=id)
+            # Under the lock, and later than what was set or restored before: that has begun, and makes room.
+            now = max(datetime.now(UTC), (await changes.last_change(agent_id, slot) or read.memory.updated_at) + TICK)
+            between, memory = await successions.around(slot, max(read.memory.valid_from, now), but=id)
         else:
-            between, memory = await _line(changes, read.memory, begins)
+            now = datetime.now(UTC)
+            between, memory = await _line(changes, read.memory, now)
         if memory is None or memory.version != read.memory.version:
             raise _Otherwise(None)
         now = after(now, memory, between.before, between.after)
@@ -151,7 +152,7 @@ class _Otherwise(Exception):
         self.begins = begins
 
 
-async def _line(changes: ChangeRepository, memory: Standing, begins: datetime) -> tuple[Between, Standing | None]:
+async def _line(changes: ChangeRepository, memory: Standing, now: datetime) -> tuple[Between, Standing | None]:
     """What took the place of a memory without a key, the last of a line, and the memory, locked."""
     last = memory.id
     if memory.superseded_by is not None:
@@ -160,6 +161,6 @@ async def _line(changes: ChangeRepository, memory: Standing, begins: datetime) -
     standing = locked.get(last)
     if standing is None or standing.deleted or last == memory.id:
         return Between(None, None), locked.get(memory.id)
-    if standing.valid_from <= begins:
+    if standing.valid_from <= max(memory.valid_from, after(now, *locked.values())):
         return Between(standing, None), locked.get(memory.id)
     return Between(None, standing), locked.get(memory.id)
