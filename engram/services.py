@@ -43,6 +43,9 @@ from engram.recall.service import RecallService
 from engram.settings import Settings
 from engram.tenants.authentication import Authenticator
 from engram.tenants.database import TenantDatabase
+from engram.transfer.exporting.service import ExportService
+from engram.transfer.importing.service import ImportService
+from engram.transfer.importing.staging import AbandonedImports
 from engram.tuning import Tuning
 
 
@@ -60,6 +63,9 @@ class Services:
     graph: GraphService
     recall: RecallService
     audit: AuditService
+    exports: ExportService
+    imports: ImportService
+    abandoned: AbandonedImports
     jobs: JobService
     worker: Worker
 
@@ -129,6 +135,9 @@ async def assemble(
             ThematicProjection(tenants, agents, index, threshold, tuning.graph),
         ],
     )
+    abandoned = AbandonedImports(database, tenants)
+    # Each holds a connection for long.
+    at_once = max(1, settings.pool_size // 4)
     entities = EntityService()
     writer = MemoryWriter(index, entities, projector)
     proposes = settings.entity_recognition == "rules"
@@ -156,6 +165,17 @@ async def assemble(
         graph=GraphService(tenants, agents, tuning.graph, decay),
         recall=RecallService(tenants, embedder, index, tuning, decay),
         audit=AuditService(tenants),
+        exports=ExportService(tenants, agents, model, at_once=at_once),
+        imports=ImportService(
+            tenants,
+            embedder,
+            index,
+            abandoned,
+            tuning=tuning.memory,
+            longest_line=settings.max_body_bytes,
+            at_once=at_once,
+        ),
+        abandoned=abandoned,
         jobs=JobService(database, tenants, agents),
         worker=open_worker(settings, database, tenants, agents, projector, purge_expired=changes.purges.purge_expired),
     )

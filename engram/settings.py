@@ -60,6 +60,9 @@ class Settings(BaseSettings):
     max_held_body_bytes: int | None = Field(
         default=None, ge=1024, description="Bytes of all bodies at once; unset: four times max_body_bytes."
     )
+    max_import_bytes: int = Field(
+        default=256 * 1024**3, ge=1024, description="Bytes of an export that is imported; they are not held at once."
+    )
     body_timeout: float = Field(default=30.0, gt=0, description="Seconds to wait for more of a body.")
     max_concurrent_requests: int = Field(default=256, ge=1, description="Requests handled at once; more get a 503.")
     rate_limit: str | None = Field(default=None, description="How often one key may ask, such as 12000/minute.")

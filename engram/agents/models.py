@@ -8,11 +8,13 @@ from uuid import UUID
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     DateTime,
     Double,
     ForeignKey,
     ForeignKeyConstraint,
+    Index,
     SmallInteger,
     Text,
     UniqueConstraint,
@@ -30,6 +32,7 @@ class AgentRow(Base):
     __table_args__ = (
         UniqueConstraint("tenant_id", "name"),
         UniqueConstraint("tenant_id", "id"),
+        Index("agents_importing_idx", "updated_at", postgresql_where=text("importing")),
         CheckConstraint("hop_penalty >= 0 and hop_penalty < 1", name="hop_penalty"),
     )
 
@@ -44,6 +47,8 @@ class AgentRow(Base):
     hop_penalty: Mapped[float | None] = mapped_column(Double)
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
     updated_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
+    # Nobody sees it before all of it is there; until then updated_at says when its import last went on.
+    importing: Mapped[bool] = mapped_column(Boolean, server_default=text("false"))
 
 
 class AgentCounterRow(Base):

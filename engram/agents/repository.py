@@ -52,8 +52,9 @@ class AgentRepository:
         self._only = scope.agent_id
 
     def _within(self) -> ColumnElement[bool]:
-        """The scope, as a condition: the tenant, and of it one agent where a key is for one."""
-        mine = AgentRow.tenant_id == self._tenant_id
+        """The scope, as a condition: the tenant, and of it one agent where a key is for one. What is being imported is
+        no agent yet."""
+        mine = and_(AgentRow.tenant_id == self._tenant_id, AgentRow.importing.is_(False))
         return mine if self._only is None else and_(mine, AgentRow.id == self._only)
 
     def _select(self) -> Select[Any]:
@@ -82,7 +83,8 @@ class AgentRepository:
         """Keep an agent from being deleted until the transaction ends; false where it is gone."""
         held = await driver(self._connection).fetchval(
             """
-            SELECT true FROM agents WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR id = $3) FOR KEY SHARE
+            SELECT true FROM agents
+            WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR id = $3) AND NOT importing FOR KEY SHARE
             """,
             id,
             self._tenant_id,
@@ -94,7 +96,7 @@ class AgentRepository:
         """Agents by name, after the given one: a portion of at most ``limit``, and whether there are more."""
         columns = "id, name, metadata, language, decay_multipliers, hop_penalty, created_at, updated_at"
         p = Parameters()
-        where = f"tenant_id = {p(self._tenant_id, 'uuid')}"
+        where = f"tenant_id = {p(self._tenant_id, 'uuid')} AND NOT importing"
         if self._only is not None:
             where += f" AND id = {p(self._only, 'uuid')}"
         if after is not None:

@@ -11,11 +11,13 @@ from typer.main import get_command
 
 from engram import __version__
 from engram.cli.audit import audit
+from engram.cli.between import paths
 from engram.cli.demo.command import demo
 from engram.cli.doctor.command import doctor
 from engram.cli.edges import edges
 from engram.cli.errors import FAILED, INTERRUPTED, complaint
 from engram.cli.evaluation.command import evaluate
+from engram.cli.export import export_agent
 from engram.cli.forget import forget
 from engram.cli.importing.command import import_file
 from engram.cli.jobs import app as jobs_app
@@ -24,6 +26,7 @@ from engram.cli.keys import app as keys_app
 from engram.cli.logs import debugging
 from engram.cli.memories import memories
 from engram.cli.migrate import migrate
+from engram.cli.neighborhood import neighborhood
 from engram.cli.output import abandon, tolerate_any_text, write_error
 from engram.cli.recall import recall
 from engram.cli.remember import remember
@@ -47,10 +50,11 @@ _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "remember": remember,
         "recall": recall,
         "memories": memories,
-        "edges": edges,
         "forget": forget,
+        "export": export_agent,
         "import": import_file,
     },
+    "Graph": {"edges": edges, "neighborhood": neighborhood, "paths": paths},
     "Work": {"rebuild-links": rebuild_links},
     "Quality": {"eval": evaluate},
     "Access": {"audit": audit},

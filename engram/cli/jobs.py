@@ -117,8 +117,7 @@ def _show(job: Job, *, as_json: bool) -> None:
 def _table(jobs: Iterable[Job]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("Made (UTC), job", no_wrap=True)
-    table.add_column("Kind", no_wrap=True)
-    table.add_column("Status", no_wrap=True)
+    table.add_column("Kind, status", no_wrap=True)
     table.add_column("What", ratio=1, overflow="fold")
     for job in jobs:
         told = [f"{job.done:,} of {job.total:,} memories"] if job.total is not None else []
@@ -126,7 +125,9 @@ def _table(jobs: Iterable[Job]) -> Table:
         told += [one_line(part) for part in (job.projection, job.error) if part]
         made = Text(f"{job.created_at:%Y-%m-%d %H:%M:%S}\n")
         made.append(job.id, "dim")
-        table.add_row(made, job.kind.value, Text(job.status.value, _STYLES[job.status]), Text(", ".join(told)))
+        kind = Text(f"{job.kind.value}\n")
+        kind.append(job.status.value, _STYLES[job.status])
+        table.add_row(made, kind, Text("\n".join(told)))
     return table
 
 

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from engram.graph.schemas import RelationType
+
 DEFAULT_AGENT = "default"
 
 AgentOption = Annotated[str, typer.Option("--agent", "-a", metavar="NAME", help="The agent, by name or id.")]
@@ -36,6 +38,19 @@ TagsOption = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", he
 MetadataOption = Annotated[
     list[str] | None,
     typer.Option("--metadata", "-m", metavar="K=V|JSON", help="A field as text, or a JSON object; may be repeated."),
+]
+
+RelationOption = Annotated[
+    list[RelationType] | None, typer.Option("--relation", "-r", help="Only edges of this type; may be repeated.")
+]
+MinWeightOption = Annotated[
+    float, typer.Option("--min-weight", min=0, max=1, help="Only edges of at least this weight.")
+]
+AsOfOption = Annotated[
+    str | None, typer.Option("--as-of", metavar="DATE", help="Only what held at this moment.", show_default=False)
+]
+KnownAtOption = Annotated[
+    str | None, typer.Option("--known-at", metavar="DATE", help="As it was known at this moment.", show_default=False)
 ]
 
 

@@ -16,6 +16,7 @@ from engram.client._errors import (
     RateLimitError,
     UnprocessableEntityError,
 )
+from engram.client._exports import AsyncExport, Export
 from engram.client._pages import AsyncListing, AsyncPage, Page
 from engram.client._scope import AgentScope, AsyncAgentScope
 
@@ -26,6 +27,7 @@ __all__ = [
     "AgentScope",
     "AsyncAgentScope",
     "AsyncEngram",
+    "AsyncExport",
     "AsyncListing",
     "AsyncPage",
     "AuthenticationError",
@@ -33,6 +35,7 @@ __all__ = [
     "ConflictError",
     "Engram",
     "EngramError",
+    "Export",
     "FieldError",
     "InternalServerError",
     "NotFoundError",

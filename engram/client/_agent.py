@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Concatenate, Generic, ParamSpec, TypeVar
 
+import httpx
+
 from engram.agents.schemas import Agent
 from engram.client._arguments import AnyId
 from engram.client._request import M, Operation, Request, Sender
@@ -28,6 +30,9 @@ class AgentSender:
 
     async def send(self, request: Request[M]) -> M:
         return await self._sender.send(request)
+
+    async def begin(self, request: Request[M]) -> httpx.Response:
+        return await self._sender.begin(request)
 
     async def agent_id(self) -> AnyId:
         if not isinstance(self._agent, AnyId):

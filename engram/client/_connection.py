@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 import httpx
 
+from engram.client._bodies import Source, awaited, blocking
 from engram.client._errors import EngramError
 from engram.proxies import PAST_PROXIES
 
@@ -29,11 +30,16 @@ class Call:
     method: str
     url: str
     headers: dict[str, str]
-    content: bytes | None
+    content: bytes | Source | None
     timeout: httpx.Timeout
 
-    def arguments(self) -> dict[str, Any]:
-        return {**{name: getattr(self, name) for name in self.__slots__}, "url": _parsed(self.url)}
+    def arguments(self, **changes: Any) -> dict[str, Any]:
+        return {**{name: getattr(self, name) for name in self.__slots__}, "url": _parsed(self.url), **changes}
+
+    @property
+    def streams(self) -> bool:
+        """Whether the body is read as it is sent."""
+        return self.content is not None and not isinstance(self.content, bytes)
 
 
 @lru_cache(maxsize=128)
@@ -44,6 +50,12 @@ def _parsed(url: str) -> httpx.URL:
 
 class Connection(Protocol):
     async def call(self, call: Call) -> httpx.Response: ...
+
+    async def begin(self, call: Call) -> httpx.Response:
+        """A response whose body is still to be read."""
+
+    async def read(self, response: httpx.Response) -> None:
+        """Read the body of a response that was begun."""
 
     async def pause(self, seconds: float) -> None: ...
 
@@ -70,7 +82,18 @@ class BlockingConnection:
         self._closed = False
 
     async def call(self, call: Call) -> httpx.Response:
-        return self._client().request(**call.arguments())
+        changes = {"content": blocking(call.content)} if call.streams and call.content is not None else {}
+        return self._client().request(**call.arguments(**changes))
+
+    async def begin(self, call: Call) -> httpx.Response:
+        client = self._client()
+        return client.send(client.build_request(**call.arguments()), stream=True)
+
+    async def read(self, response: httpx.Response) -> None:
+        try:
+            response.read()
+        finally:
+            response.close()
 
     async def pause(self, seconds: float) -> None:
         time.sleep(seconds)  # noqa: ASYNC251  # blocking is what this class is for
@@ -103,7 +126,18 @@ class AsyncConnection:
         self._closed = False
 
     async def call(self, call: Call) -> httpx.Response:
-        return await self._client().request(**call.arguments())
+        changes = {"content": awaited(call.content)} if call.streams and call.content is not None else {}
+        return await self._client().request(**call.arguments(**changes))
+
+    async def begin(self, call: Call) -> httpx.Response:
+        client = self._client()
+        return await client.send(client.build_request(**call.arguments()), stream=True)
+
+    async def read(self, response: httpx.Response) -> None:
+        try:
+            await response.aread()
+        finally:
+            await response.aclose()
 
     async def pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -18,7 +18,10 @@ import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, TypeVar, get_args
 
+import httpx
+
 from engram.client._connection import finish
+from engram.client._exports import AsyncExport, Export
 from engram.client._pages import AsyncListing, Page, Slice
 from engram.client._request import Operation, Sender
 
@@ -74,6 +77,24 @@ def apages(
     return _described(method, endpoint, AsyncListing)
 
 
+def lines(endpoint: Callable[P, Operation[httpx.Response]]) -> Callable[Concatenate[Resource, P], Export]:
+    """A method that blocks until an answer begins, and returns its lines."""
+
+    def method(self: Resource, /, *args: P.args, **kwargs: P.kwargs) -> Export:
+        return Export(self._sender, endpoint(*args, **kwargs))
+
+    return _described(method, endpoint, Export)
+
+
+def alines(endpoint: Callable[P, Operation[httpx.Response]]) -> Callable[Concatenate[Resource, P], AsyncExport]:
+    """A method that returns lines not yet asked for."""
+
+    def method(self: Resource, /, *args: P.args, **kwargs: P.kwargs) -> AsyncExport:
+        return AsyncExport(self._sender, endpoint(*args, **kwargs))
+
+    return _described(method, endpoint, AsyncExport)
+
+
 def _described(method: F, endpoint: Callable[..., Any], container: Any = None) -> F:
     """The method with the endpoint's documentation and signature, for ``help`` and interactive completion.
 
@@ -85,6 +106,12 @@ def _described(method: F, endpoint: Callable[..., Any], container: Any = None) -
     this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     method.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[this, *signature.parameters.values()],
-        return_annotation=result if container is None else container[result],
+        return_annotation=_answer(container, result),
     )
     return method
+
+
+def _answer(container: Any, result: Any) -> Any:
+    if container is None:
+        return result
+    return container[result] if hasattr(container, "__class_getitem__") else container

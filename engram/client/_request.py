@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+import httpx
 from pydantic import BaseModel
 
+from engram.client._bodies import Source
 from engram.wire import ResponseModel
 
 T_co = TypeVar("T_co", covariant=True)
@@ -19,6 +21,9 @@ class Sender(Protocol):
     """Sends a request and gives the answer as its model."""
 
     async def send(self, request: Request[M]) -> M: ...
+
+    async def begin(self, request: Request[M]) -> httpx.Response:
+        """The same for an answer that is read as it comes."""
 
 
 class Operation(Protocol[T_co]):
@@ -44,6 +49,8 @@ class Request(Generic[M_co]):
     body: Mapping[str, object] | None = None
     reads: bool = False
     expected: frozenset[int] = frozenset()
+    lines: Source | None = None
+    """A body that is sent as it is read, in place of ``body``: once, as it cannot be read again."""
 
     @property
     def writes(self) -> bool:
@@ -66,3 +73,14 @@ class Command:
 
     async def perform(self, sender: Sender) -> None:
         await sender.send(Request(self.method, self.path, Acknowledgement))
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """An operation whose answer is read as it comes."""
+
+    path: str
+    params: Mapping[str, object] = field(default_factory=dict)
+
+    async def perform(self, sender: Sender) -> httpx.Response:
+        return await sender.begin(Request("GET", self.path, Acknowledgement, params=self.params))

@@ -7,9 +7,9 @@ from uuid import UUID
 from engram.agents.schemas import Agent
 from engram.client._agent import AgentSender, scoped
 from engram.client._arguments import AnyId
-from engram.client._methods import Resource, acall, call
+from engram.client._methods import Resource, acall, alines, call, lines
 from engram.client._request import Operation, Sender
-from engram.client.resources.agents import agent_stats, create_agent, get_agent, rebuild_links
+from engram.client.resources.agents import agent_stats, create_agent, export_agent, get_agent, rebuild_links
 from engram.client.resources.graph import AsyncGraph, Graph
 from engram.client.resources.memories import AgentMemories, AsyncAgentMemories
 
@@ -28,6 +28,7 @@ class AgentScope(_Scope):
 
     get = call(scoped(get_agent))
     stats = call(scoped(agent_stats))
+    export = lines(scoped(export_agent))
     rebuild_links = call(scoped(rebuild_links))
 
     def __init__(self, sender: Sender, agent: AnyId) -> None:
@@ -41,6 +42,7 @@ class AsyncAgentScope(_Scope):
 
     get = acall(scoped(get_agent))
     stats = acall(scoped(agent_stats))
+    export = alines(scoped(export_agent))
     rebuild_links = acall(scoped(rebuild_links))
 
     def __init__(self, sender: Sender, agent: AnyId) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import uuid4
 
@@ -10,11 +11,13 @@ import httpx
 
 from engram.client._answers import read_answer
 from engram.client._arguments import to_json, to_query
+from engram.client._bodies import Source
 from engram.client._connection import Call, Connection
 from engram.client._errors import APIConnectionError, APITimeoutError, EngramError, unsendable
 from engram.client._options import Options
 from engram.client._request import M, Request
 from engram.client._retries import RetryPolicy
+from engram.transfer.schemas import MEDIA_TYPE
 
 _log = logging.getLogger("engram")
 
@@ -32,14 +35,30 @@ class Transport:
 
         Raises EngramError, or the class below it that says more.
         """
+        return read_answer(request, await self._answered(request, self._connection.call))
+
+    async def begin(self, request: Request[Any]) -> httpx.Response:
+        """Send, and give the answer as soon as it begins. It is the caller's to close."""
+
+        async def begun(call: Call) -> httpx.Response:
+            response = await self._connection.begin(call)
+            if not response.is_success:
+                await self._connection.read(response)
+            return response
+
+        return await self._answered(request, begun)
+
+    async def _answered(
+        self, request: Request[Any], send: Callable[[Call], Awaitable[httpx.Response]]
+    ) -> httpx.Response:
         call = self._prepared(request)
         attempt = 0
         while True:
             try:
-                return await self._attempt(request, call)
+                return await self._attempt(request, call, send)
             except EngramError as error:
                 delay = self._policy.delay(attempt, error)
-                if delay is None:
+                if delay is None or call.streams:
                     raise
                 _log.info("%s %s: trying again in %.2f s: %s", request.method, request.path, delay, error)
             await self._connection.pause(delay)
@@ -51,9 +70,11 @@ class Transport:
     def _prepared(self, request: Request[Any]) -> Call:
         """Prepared once for all attempts, so that they carry one idempotency key."""
         headers = self._options.headers()
-        if request.writes:
+        content: bytes | Source | None = request.lines
+        if content is not None:
+            headers["Content-Type"] = MEDIA_TYPE
+        elif request.writes:
             headers["Idempotency-Key"] = str(uuid4())
-        content = None
         if request.body is not None:
             headers["Content-Type"] = "application/json"
             content = to_json(request.body)
@@ -61,9 +82,12 @@ class Transport:
         url = self._options.base_url + request.path + (f"?{query}" if query else "")
         return Call(request.method, url, headers, content, self._options.timeout)
 
-    async def _attempt(self, request: Request[M], call: Call) -> M:
+    async def _attempt(
+        self, request: Request[Any], call: Call, send: Callable[[Call], Awaitable[httpx.Response]]
+    ) -> httpx.Response:
+        """Raises what ``send`` meets, and the refusal that it is answered with."""
         try:
-            response = await self._connection.call(call)
+            response = await send(call)
         except httpx.TimeoutException as error:
             waited = type(error).__name__.removesuffix("Timeout").lower()
             raise APITimeoutError(f"{self._where(request)}: timed out ({waited})") from error
@@ -76,7 +100,9 @@ class Transport:
             raise APIConnectionError(
                 f"{self._where(request)}: {str(error) or type(error).__name__}. Is the server running there?"
             ) from error
-        return read_answer(request, response)
+        if not response.is_success:
+            read_answer(request, response)
+        return response
 
     def _where(self, request: Request[Any]) -> str:
         return f"{request.method} {self._options.origin}{request.path}"

@@ -14,6 +14,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.db.database import driver
+from engram.graph.history import archived, changed_at
 from engram.memories.vectors import VectorIndex
 from engram.tenants.scope import Scope
 
@@ -61,16 +62,17 @@ class FoundEdges:
         )
         return [FoundEdge(**dict(row)) for row in rows]
 
-    async def remove(self, agent_id: UUID, edges: Sequence[FoundEdge]) -> None:
-        """Remove edges, but for those of which an end has changed since, or that somebody asserted or deleted."""
+    async def remove(self, agent_id: UUID, edges: Sequence[FoundEdge], now: datetime) -> None:
+        """Remove edges, but for those of which an end has changed since, or that somebody asserted or deleted. What
+        they were is kept, known until ``now``."""
         await self._driver.execute(
-            """
-            WITH held AS MATERIALIZED (
-                SELECT edge.place
+            f"""
+            WITH standing AS MATERIALIZED (
+                SELECT edge.*, {changed_at("edge", "$7::timestamptz")} AS changed_at
                 FROM unnest($3::uuid[], $4::uuid[], $5::timestamptz[], $6::timestamptz[])
                     AS stale (source_id, target_id, source_at, target_at)
                 CROSS JOIN LATERAL (
-                    SELECT e.ctid AS place FROM edges e
+                    SELECT e.*, e.ctid AS place FROM edges e
                     WHERE e.agent_id = $1 AND e.tenant_id = $2 AND e.source_id = stale.source_id
                         AND e.target_id = stale.target_id AND e.relation_type = 'thematic' AND e.origin = 'thematic'
                         AND e.invalidated_at IS NULL
@@ -85,13 +87,15 @@ class FoundEdges:
                     WHERE t.agent_id = $1 AND t.tenant_id = $2 AND t.id = stale.target_id OFFSET 0
                 ) AS target
                 WHERE source.updated_at = stale.source_at AND target.updated_at = stale.target_at
-            )
-            DELETE FROM edges gone USING held
-            WHERE gone.agent_id = $1 AND gone.tenant_id = $2 AND gone.ctid = held.place
+            ),
+            kept AS ({archived("standing")})
+            DELETE FROM edges gone USING standing
+            WHERE gone.agent_id = $1 AND gone.tenant_id = $2 AND gone.ctid = standing.place
             """,
             agent_id,
             self._tenant_id,
             *_columns(edges),
+            now,
         )
 
     async def reweigh(self, agent_id: UUID, edges: Sequence[tuple[FoundEdge, float]]) -> None:

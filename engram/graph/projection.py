@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from uuid import UUID
 
 import numpy as np
@@ -71,9 +72,9 @@ class ThematicProjection:
         for start in range(0, len(unexplained), STALE_AT_ONCE):
             await self._explain(scope, agent_id, unexplained[start : start + STALE_AT_ONCE], best)
         stale = [edge for edge in standing if edge.ends not in best]
-        async with self._database.administration(scope) as connection:
+        async with self._database.transaction(scope) as connection:
             await self._agents.hold(connection, scope, agent_id)
-            await FoundEdges(connection, scope).remove(agent_id, stale)
+            await FoundEdges(connection, scope).remove(agent_id, stale, datetime.now(UTC))
         # Apart: each takes its rows in their order, and both together would not.
         weights = [(edge, best[edge.ends]) for edge in standing if edge.ends in best]
         async with self._database.transaction(scope) as connection:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from engram.agents.hidden import of_seen_agent
 from engram.db.database import driver
 from engram.db.parameters import Parameters
 from engram.graph.assertions import stored_ends
@@ -50,10 +51,10 @@ class EdgeRepository:
     async def agents_of(self, memory_ids: Collection[UUID]) -> dict[UUID, UUID]:
         """The agent of each of these memories that stands."""
         rows = await self._driver.fetch(
-            """
+            f"""
             SELECT id, agent_id FROM memories
             WHERE id = ANY ($1::uuid[]) AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)
-                AND status <> 'deleted'
+                AND status <> 'deleted' AND {of_seen_agent("memories")}
             """,
             list(memory_ids),
             self._tenant_id,
@@ -109,7 +110,7 @@ class EdgeRepository:
                     AND m.status <> 'deleted'
                 LIMIT 1
             ) AS m
-            JOIN agents a ON a.id = m.agent_id AND a.tenant_id = {p(self._tenant_id, "uuid")}
+            JOIN agents a ON a.id = m.agent_id AND a.tenant_id = {p(self._tenant_id, "uuid")} AND NOT a.importing
             """,
             *p.values,
         )

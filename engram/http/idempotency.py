@@ -17,6 +17,7 @@ from starlette.responses import Response
 
 from engram.http.access import scope_of
 from engram.http.body import LARGE
+from engram.http.streaming import is_streamed
 from engram.idempotency.service import KEY_HEADER, Answer, Subject, digest_of
 from engram.problems import InvalidInputProblem
 from engram.services import Services
@@ -31,8 +32,12 @@ _KEY = re.compile(rf"[\x21-\x7e]{{1,{MAX_KEY_CHARS}}}")
 
 
 def is_write(route: APIRoute, role: Role | None) -> bool:
-    """Whether a route changes something, and so may be asked under a key. Recall is a POST, and changes nothing."""
-    return role is not None and role.may(Role.writer) and "GET" not in (route.methods or ())
+    """Whether a route changes something, and so may be asked under a key. Recall is a POST, and changes nothing.
+
+    Of a body that is read as it comes nobody can say whether it is the same again.
+    """
+    changes = role is not None and role.may(Role.writer) and "GET" not in (route.methods or ())
+    return changes and not is_streamed(route.endpoint)
 
 
 async def answered_once(

@@ -20,6 +20,8 @@ from engram.http.body import read_body
 from engram.http.fields import MAX_ERRORS, shortened
 from engram.http.idempotency import answered_once, is_write
 from engram.http.problems import BadRequestProblem
+from engram.http.streaming import is_streamed
+from engram.idempotency.service import KEY_HEADER
 from engram.problems import FieldError, InvalidInputProblem
 
 MAX_QUERY_BYTES = 32 * 1024
@@ -45,11 +47,14 @@ class StrictRoute(APIRoute):
         body: type[BaseModel] | None = hints.get("body")
         repeatable = _parameters(hints.get("query"))
         role = role_needed(self.endpoint)
+        streamed = is_streamed(self.endpoint)
         writes = is_write(self, role)
 
         async def handle_strictly(request: Request) -> Response:
             await admit(request, role)
             check_query(request, repeatable)
+            if streamed and KEY_HEADER in request.headers:
+                raise InvalidInputProblem.of(KEY_HEADER, "is not taken here: the body is read as it comes")
             given = await read_body(request, body) if body is not None else None
             await admit_again(request, role)
 

@@ -61,7 +61,7 @@ class Execution:
 
     async def _attempt(self, ticket: Payload) -> timedelta | None:
         """After which pause the job is to be tried again; None where it has ended."""
-        scope = Scope(ticket.tenant_id, Role.admin)
+        scope = Scope(ticket.tenant_id, Role.writer)
         work: Work | None = None
         try:
             async with self._database.transaction(scope) as connection:

@@ -10,6 +10,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from engram.db.base import Base
 
+QUEUE_TABLES = ("job_queue", "job_queue_log", "job_queue_schedules", "job_queue_statistics")
+"""PgQueuer's tables, under names of ours."""
+
 
 class JobRow(Base):
     """One piece of work on an agent. It names what is to be worked on, and holds no text of a memory.

@@ -35,6 +35,9 @@ LOOK_SECONDS = 5.0
 
 ASK_SECONDS = 30.0
 
+INTERRUPT_SECONDS = 5.0
+"""How long jobs that are interrupted have to hand themselves back."""
+
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 """Between attempts to have a connection."""
 
@@ -82,12 +85,12 @@ class Worker:
     async def ended(self, task: asyncio.Task[None], patience: float) -> None:
         self.stop()
         _, late = await asyncio.wait({task}, timeout=patience)
-        if late:
+        while late:
+            # Again, where need be: a cancellation that comes as a wait is over is lost in Python 3.11.
             self._execution.interrupt()
-            _, late = await asyncio.wait({task}, timeout=patience)
-        if late:
-            task.cancel()
-            await asyncio.wait({task}, timeout=patience)
+            _, late = await asyncio.wait({task}, timeout=INTERRUPT_SECONDS)
+            if late:
+                task.cancel()
 
     async def _listen(self) -> None:
         """Work for as long as one connection lasts."""

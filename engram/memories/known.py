@@ -41,6 +41,19 @@ def _halves(known_at: datetime, p: Parameters) -> list[str]:
     ]
 
 
+def in_order(known_at: datetime | None, p: Parameters) -> tuple[str, str]:
+    """The same in two parts, a relation and a condition on its alias ``m``, so that it can be read in the order of an
+    index: a condition within either half would have both read whole, and sorted."""
+    if known_at is None:
+        return "memories", "true"
+    moment = p(known_at, "timestamptz")
+    relation = (
+        f"(SELECT id, updated_at, 'infinity'::timestamptz AS known_until, {_SAME} FROM memories"
+        f" UNION ALL SELECT memory_id, recorded_from, recorded_until, {_SAME} FROM memory_versions)"
+    )
+    return relation, f"m.updated_at <= {moment} AND m.known_until > {moment}"
+
+
 def lexemes(known_at: datetime | None, p: Parameters) -> str:
     """``memory_lexemes``: the table, or with ``past`` set first what stood in texts that were changed since."""
     columns = "agent_id, tenant_id, memory_id, length, lexemes"

@@ -45,20 +45,44 @@ class PendingRepository:
         memory_ids: Sequence[UUID],
         projections: Sequence[str],
         next_attempt_at: datetime,
-        *,
-        version: int = 1,
     ) -> None:
-        """Note what is owed to this version of memories. What was owed to an earlier one is owed no more."""
+        """Note what is owed to new memories."""
+        await self._driver.execute(
+            """
+            INSERT INTO pending_projections (agent_id, tenant_id, memory_id, projection, next_attempt_at)
+            SELECT $1, $2, owed.memory_id, owed.projection, $5
+            FROM unnest($3::uuid[]) AS m (memory_id) CROSS JOIN LATERAL (
+                SELECT m.memory_id, p.projection FROM unnest($4::text[]) AS p (projection)
+            ) AS owed
+            ORDER BY owed.memory_id, owed.projection
+            ON CONFLICT DO NOTHING
+            """,
+            agent_id,
+            scope.tenant_id,
+            list(memory_ids),
+            list(projections),
+            next_attempt_at,
+        )
+
+    async def owe_anew(
+        self,
+        scope: Scope,
+        agent_id: UUID,
+        memory_ids: Sequence[UUID],
+        projections: Sequence[str],
+        next_attempt_at: datetime,
+    ) -> None:
+        """Note what is owed to memories that have changed. What was owed to what they were is owed no more, and a job
+        that had taken it over has given it up."""
         await self._driver.execute(
             """
             INSERT INTO pending_projections AS standing (
                 agent_id, tenant_id, memory_id, projection, next_attempt_at, version
             )
-            SELECT $1, $2, owed.memory_id, owed.projection, $5, $6
-            FROM unnest($3::uuid[]) AS m (memory_id) CROSS JOIN LATERAL (
-                SELECT m.memory_id, p.projection FROM unnest($4::text[]) AS p (projection)
-            ) AS owed
-            ORDER BY owed.memory_id, owed.projection
+            SELECT $1, $2, m.id, p.projection, $5, m.version
+            FROM memories m CROSS JOIN unnest($4::text[]) AS p (projection)
+            WHERE m.agent_id = $1 AND m.tenant_id = $2 AND m.id = ANY ($3::uuid[])
+            ORDER BY m.id, p.projection
             ON CONFLICT (agent_id, memory_id, projection) DO UPDATE
             SET version = excluded.version, next_attempt_at = excluded.next_attempt_at, attempts = 0, error = NULL,
                 job_id = NULL
@@ -69,8 +93,19 @@ class PendingRepository:
             list(memory_ids),
             list(projections),
             next_attempt_at,
-            version,
         )
+
+    async def versions(self, agent_id: UUID, memory_ids: Sequence[UUID]) -> dict[UUID, int]:
+        """The version of each of these memories to which something is owed."""
+        rows = await self._driver.fetch(
+            """
+            SELECT memory_id, max(version) AS version FROM pending_projections
+            WHERE agent_id = $1 AND memory_id = ANY ($2::uuid[]) GROUP BY memory_id ORDER BY memory_id
+            """,
+            agent_id,
+            list(memory_ids),
+        )
+        return {row["memory_id"]: row["version"] for row in rows}
 
     async def settle(self, agent_id: UUID, versions: Mapping[UUID, int], projection: str) -> None:
         """Take notes away: those to these versions of memories, or to earlier ones."""

@@ -77,8 +77,8 @@ class Visibility:
     @property
     def selective(self) -> bool:
         """Whether it depends on the values how much is left, so that no plan is good for all of them."""
-        ranges = (self.as_of, self.began_from, self.began_before, self.updated_since, self.key_prefix)
-        return any(bound is not None for bound in ranges)
+        times = (self.as_of, self.known_at, self.began_from, self.began_before, self.updated_since)
+        return any(wanted is not None for wanted in (*times, self.key_prefix, self.session_id))
 
     def memories(self, p: Parameters) -> str:
         """The relation ``memories``, as it was known."""
@@ -87,6 +87,10 @@ class Visibility:
     def halves(self, p: Parameters) -> list[str]:
         """The same as relations that are read one by one, in some order and up to some number."""
         return known.halves(self.known_at, p)
+
+    def memories_in_order(self, p: Parameters) -> tuple[str, str]:
+        """The same as a relation and a condition on its alias ``m``, to be read in the order of an index."""
+        return known.in_order(self.known_at, p)
 
     def lexemes(self, p: Parameters) -> str:
         """The relation ``memory_lexemes``, as it was known; rows with ``past`` go before others of their memory."""

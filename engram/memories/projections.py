@@ -44,7 +44,7 @@ class Projection(Protocol):
         """Make what is owed to these memories of one agent, and call ``settle`` in the transaction that does."""
 
     async def remove_stale(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]) -> None:
-        """Take away what earlier runs made of these memories and a run now would not make. ``scope`` is an admin's."""
+        """Take away what earlier runs made of these memories and a run now would not make."""
 
 
 class Projector:
@@ -64,12 +64,18 @@ class Projector:
     def projections(self) -> Sequence[Projection]:
         return self._projections
 
-    async def run(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], *, version: int = 1) -> bool:
-        """Run all projections for memories that are committed. False where one failed; that never raises.
-
-        ``version`` is that of the memories to which it is owed.
-        """
-        versions = dict.fromkeys(memory_ids, version)
+    async def run(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], *, changed: bool = False) -> bool:
+        """Run all projections for memories that are committed: new ones, or some that have ``changed``. False where
+        one failed; that never raises."""
+        versions = dict.fromkeys(memory_ids, 1)
+        if changed:
+            try:
+                async with self._tenants.snapshot(scope) as connection:
+                    # Those of now: a change that comes meanwhile is owed to still.
+                    versions = await PendingRepository(connection).versions(agent_id, memory_ids)
+            except Exception as error:
+                log.warning("projection.not_begun", agent_id=str(agent_id), error=described(error))
+                return False
         errors = [await self._attempt(projection, scope, agent_id, versions) for projection in self._projections]
         return not any(errors)
 

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from engram.agents.hidden import of_seen_agent
 from engram.db.database import driver
 from engram.db.parameters import Parameters
 from engram.db.vectors import packed
@@ -214,7 +215,7 @@ class MemoryRepository:
             f"""
             SELECT {WIRE_COLUMNS}, chunks FROM {known.memories(known_at, p)} m
             WHERE m.id = {p(id, "uuid")} AND m.tenant_id = {p(self._tenant_id, "uuid")}
-                AND ({only} IS NULL OR m.agent_id = {only})
+                AND ({only} IS NULL OR m.agent_id = {only}) AND {of_seen_agent("m")}
             """,
             *p.values,
         )
@@ -321,9 +322,10 @@ class MemoryRepository:
     async def agent_of(self, id: UUID) -> UUID | None:
         """The agent of a memory that is not deleted."""
         agent_id: UUID | None = await self._driver.fetchval(
-            """
+            f"""
             SELECT agent_id FROM memories
             WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) AND status <> 'deleted'
+                AND {of_seen_agent("memories")}
             """,
             id,
             self._tenant_id,

@@ -68,9 +68,18 @@ class MemoryWriter:
         return inserted
 
     async def owe(
-        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_ids: list[UUID], now: datetime
+        self,
+        connection: AsyncConnection,
+        scope: Scope,
+        agent_id: UUID,
+        memory_ids: list[UUID],
+        now: datetime,
+        *,
+        changed: bool = False,
     ) -> None:
-        """Note that links of these memories are to be made."""
-        await PendingRepository(connection).owe(
-            scope, agent_id, memory_ids, self._projector.names, now + PROJECTION_GRACE
-        )
+        """Note that links of these memories are to be made: anew, where they have ``changed``."""
+        pending, due = PendingRepository(connection), now + PROJECTION_GRACE
+        if changed:
+            await pending.owe_anew(scope, agent_id, memory_ids, self._projector.names, due)
+        else:
+            await pending.owe(scope, agent_id, memory_ids, self._projector.names, due)

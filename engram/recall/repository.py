@@ -118,7 +118,7 @@ class RecallRepository:
                     sum(passages)::bigint AS passages
                 FROM agent_counters WHERE agent_id = $1
             ) AS c
-            WHERE a.id = $1 AND a.tenant_id = $2 AND ($3::uuid IS NULL OR a.id = $3)
+            WHERE a.id = $1 AND a.tenant_id = $2 AND ($3::uuid IS NULL OR a.id = $3) AND NOT a.importing
             """,
             agent_id,
             self._tenant_id,

@@ -21,6 +21,7 @@ import engram.jobs.routes
 import engram.memories.changes.routes
 import engram.memories.routes
 import engram.recall.routes
+import engram.transfer.routes
 from engram import __version__
 from engram.http.direct import DirectRoutes
 from engram.http.rate_limits import RateLimiter
@@ -46,6 +47,7 @@ from engram.telemetry.watching import Telemetry
 
 _ROUTERS = (
     engram.agents.routes.router,
+    engram.transfer.routes.router,
     engram.recall.routes.router,
     engram.memories.routes.router,
     engram.memories.changes.routes.router,
@@ -85,6 +87,7 @@ def create_app(
                 limit=settings.max_body_bytes,
                 patience=settings.body_timeout,
                 together=settings.max_held_body_bytes or 4 * settings.max_body_bytes,
+                streamed={"/v1/agents/import": settings.max_import_bytes},
             ),
             Middleware(DirectRoutes, routes=_routes(), on_problem=on_problem),
         ],

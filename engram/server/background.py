@@ -9,6 +9,12 @@ from contextlib import asynccontextmanager, nullcontext
 from engram.services import Services
 from engram.telemetry.watching import Telemetry, watching
 
+RETRY_SECONDS = 30.0
+"""How often is looked for links that could not be made."""
+
+CLEAR_SECONDS = 30.0
+"""How often is looked for what imports left that ended with their server."""
+
 SWEEP_SECONDS = 300.0
 """How often answers that were kept for their time are removed."""
 
@@ -26,6 +32,7 @@ async def beside_requests(services: Services, telemetry: Telemetry) -> AsyncIter
     with watching(telemetry):
         tasks = [
             asyncio.create_task(services.authenticator.note_forever()),
+            asyncio.create_task(services.abandoned.clear_forever(pause=CLEAR_SECONDS)),
             asyncio.create_task(services.idempotency.sweep_forever(pause=SWEEP_SECONDS)),
         ]
     try:

@@ -10,6 +10,7 @@ from uuid import uuid4
 import httpx
 
 from engram.db.database import driver
+from engram.transfer.example import EMPTY_EXPORT
 from tests.fixtures.servers import openapi
 
 
@@ -72,6 +73,11 @@ async def update_agent(client: httpx.AsyncClient, world: World) -> httpx.Respons
 
 async def delete_agent(client: httpx.AsyncClient, world: World) -> httpx.Response:
     return await client.delete(f"/v1/agents/{world.agent}")
+
+
+async def import_agent(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    lines = {"content": EMPTY_EXPORT.encode(), "headers": {"content-type": "application/x-ndjson"}}
+    return await client.post("/v1/agents/import", **lines)
 
 
 async def create_memory(client: httpx.AsyncClient, world: World) -> httpx.Response:
@@ -150,6 +156,9 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
             return Expected("agent.update", world.agent, [world.agent], {"fields": ["metadata", "name"]})
         case "delete_agent":
             return Expected("agent.delete", world.agent, [world.agent], {"name": "clerk"})
+        case "import_agent":
+            counts = dict.fromkeys(("memory", "memory_version", "entity", "mention", "edge", "edge_version"), 0)
+            return Expected("agent.import", body["id"], [body["id"]], {"name": "newcomer", **counts})
         case "create_memory":
             return Expected("memory.create", world.agent, [body["id"]])
         case "create_memories":
@@ -186,7 +195,8 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
 WRITES: dict[str, Write] = {
     write.__name__: write
     for write in (
-        *(create_agent, update_agent, delete_agent, create_memory, create_memories, delete_memory, delete_memories),
+        *(create_agent, update_agent, delete_agent, import_agent),
+        *(create_memory, create_memories, delete_memory, delete_memories),
         *(set_memory, update_memory, supersede_memory, restore_memory, purge_memory),
         *(create_edge, create_edges, delete_edge),
         *(rebuild_links, retry_job, retry_jobs),

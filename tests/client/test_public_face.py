@@ -58,6 +58,7 @@ def test_importing_the_clients_loads_wire_models_and_no_server() -> None:
         "engram.health",
         "engram.memories.filters",
         "engram.proxies",
+        "engram.transfer.lines",
     }
 
 

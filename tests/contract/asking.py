@@ -32,6 +32,7 @@ def request_for(world: World, place: Place) -> dict[str, Any]:
         "create_memories": of_agent | {"items": [{"content": f"text {uuid4()}"}]},
         "recall": of_agent | {"query": "Where is Alice?"},
         "list_memories": of_agent,
+        "delete_memories": of_agent | {"session_id": "s", "dry_run": True},
         "get_edges": {"memory_id": first},
         "get_neighborhood": {"memory_id": first},
         "find_paths": {"source_id": first, "target_id": second},

@@ -30,6 +30,12 @@ def judge(place: Place) -> TypeAdapter[Any] | None:
 
 def taken_as(place: Place, text: str) -> str | None:
     """What the server makes of a text in this place; None where it refuses it."""
+    # JSON in a text: one of the samples is an object.
+    if place.inside == "query" and place.way == ("metadata",):
+        return text if text.strip(" \t\r\n") == "{}" else None
+    # One that is empty stands for a list of none.
+    if place.inside == "query" and place.way[0] in ("tag_any", "tag_none", "tag_exact") and not text:
+        return text
     adapter = judge(place)
     if adapter is None:
         return None
@@ -42,7 +48,7 @@ def taken_as(place: Place, text: str) -> str | None:
     except ValidationError:
         return None
     # The whole of the operators that a condition may have.
-    if place.operation == "recall" and place.way == ("metadata", "k", KEY):
+    if place.operation in ("recall", "delete_memories") and place.way == ("metadata", "k", KEY):
         return None
     return taken
 

@@ -61,8 +61,9 @@ def _inputs(operation: dict[str, Any]) -> Iterator[tuple[str, Way, dict[str, Any
     """Where an operation takes something, the way to begin with, and its schema."""
     for parameter in operation.get("parameters", ()):
         yield parameter["in"], (parameter["name"],), parameter["schema"]
-    if "requestBody" in operation:
-        yield "body", (), operation["requestBody"]["content"]["application/json"]["schema"]
+    # What is no JSON is lines of it, each of which is tested where exports are.
+    if (body := operation.get("requestBody", {}).get("content", {}).get("application/json")) is not None:
+        yield "body", (), body["schema"]
 
 
 def _said(schema: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
@@ -83,7 +84,9 @@ def _texts(schema: dict[str, Any], way: Way, within: tuple[str, ...] = ()) -> It
     for name, inner in schema.get("properties", {}).items():
         yield from _texts(inner, (*way, name), within)
     if isinstance(inner := schema.get("additionalProperties"), dict):
-        yield (*way, KEY), {"type": "string", **schema.get("propertyNames", {})}
+        names = schema.get("propertyNames", {})
+        named = openapi()["components"]["schemas"][names["$ref"].rpartition("/")[2]] if "$ref" in names else names
+        yield (*way, KEY), {"type": "string", **named}
         yield from _texts(inner, (*way, "k"), within)
     if isinstance(inner := schema.get("items"), dict):
         yield from _texts(inner, (*way, 0), within)

@@ -55,7 +55,7 @@ class World:
             for place in (case.path_parameters, case.query, case.body):
                 for name in existing.keys() & (place.keys() if isinstance(place, dict) else ()):
                     # What is drawn may have been seen in an answer. Nothing is deleted that others need.
-                    if _is_id(place[name]) and (case.method == "DELETE" or not place[name].endswith(_LEFT_ALONE)):
+                    if _is_id(place[name]) and (_deletes(case) or not place[name].endswith(_LEFT_ALONE)):
                         place[name] = existing[name]()
 
         schemathesis.hook(before_call)
@@ -69,9 +69,10 @@ class World:
         first, second, *_ = self.memory_ids
         if case.method == "DELETE" and case.path == "/v1/graph/edges":
             self.connect(first, second, case.query.get("relation_type"))
-        deleted = case.method == "DELETE" and case.path
+        deleted = _deletes(case) and case.path
+        emptied = deleted in ("/v1/agents/{agent_id}", "/v1/memories/delete")
         return {
-            "agent_id": self.new_agent if deleted == "/v1/agents/{agent_id}" else lambda: self.agent_id,
+            "agent_id": self.new_agent if emptied else lambda: self.agent_id,
             "memory_id": self.new_memory if deleted == "/v1/memories/{memory_id}" else lambda: first,
             "job_id": lambda: self.job_id,
             "source_id": lambda: first,
@@ -108,6 +109,10 @@ def use_a_new_key(case: Case) -> None:
     for name, drawn in (case.headers or {}).items():
         if name.lower() == "idempotency-key" and isinstance(drawn, str) and re.fullmatch(r"[!-~]{1,255}", drawn):
             case.headers[name] = f"{uuid4().hex}{drawn}"[:255]
+
+
+def _deletes(case: Case) -> bool:
+    return case.method == "DELETE" or case.path == "/v1/memories/delete"
 
 
 def _is_id(value: object) -> bool:

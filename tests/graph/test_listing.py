@@ -171,6 +171,18 @@ async def test_what_was_superseded_shows_its_successor_and_what_led_to_it_then(s
     assert await space.edges(new, include_invalidated=True) == []
 
 
+async def test_what_was_deleted_is_seen_as_it_was_known_before(space: Space) -> None:
+    one, other = await memories(space, [(0, NEVER_ENDS), (0, NEVER_ENDS)])
+    await space.link(one, other, "causal", weight=0.5)
+    before = datetime.now(UTC)
+    await space.forget(other)
+    assert await space.edges(one) == []
+    assert [edge.target_memory_id for edge in await space.edges(one, known_at=before)] == [other]
+    assert [edge.target_memory_id for edge in await space.edges(other, known_at=before)] == [one]
+    with pytest.raises(NotFoundProblem):
+        await space.edges(other)
+
+
 async def test_closed_edges_are_shown_where_asked_for(space: Space) -> None:
     one, deleted, ended, over, later = await memories(
         space, [(0, NEVER_ENDS), (0, NEVER_ENDS), (0, NEVER_ENDS), (0, 5), (0, NEVER_ENDS)]

@@ -120,7 +120,7 @@ class Crash(BaseException):
 class DyingProjector(Projector):
     """Ends the process where the memory is committed and nothing followed from it yet."""
 
-    async def run(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], *, version: int = 1) -> bool:
+    async def run(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], *, changed: bool = False) -> bool:
         raise Crash
 
 

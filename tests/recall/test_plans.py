@@ -26,6 +26,11 @@ LOOKED_UP = {
     "mentions": r"\b(memory_id|entity_id) = ",
     "memory_lexemes": r"\bmemory_id = ",
 }
+LOOKED_UP_OF_THE_PAST = {
+    # Or by what was known at the instant, which in this test is nothing that was changed since.
+    "memory_versions": r"\b(memory_id|session_id) = |recorded_until > ",
+    "edge_versions": r"\b(source_id|target_id) = ",
+}
 """What an index is asked for, by table, where a scan does not read all that an agent holds."""
 
 
@@ -114,22 +119,52 @@ FILTERS: list[dict[str, Any]] = [
     {"user_id": "ada", "tags": ["a"]},
     {"metadata": {"k": {"gte": 1}}},
     {"as_of": "2025-01-01T00:00:00Z", "valid_from": "2024-01-01T00:00:00Z"},
+    {"known_at": "2999-01-01T00:00:00Z"},
+    {"known_at": "2999-01-01T00:00:00Z", "as_of": "2025-01-01T00:00:00Z", "tags": {"none": ["b"]}},
 ]
+
+
+async def age(services: Services) -> None:
+    """All memories and edges were something else before."""
+    async with services.database.transaction() as connection:
+        await driver(connection).execute(
+            """
+            INSERT INTO memory_versions
+            SELECT m.agent_id, m.id, 1, m.tenant_id, m.updated_at - interval '1 s', m.updated_at, 'update', m.status,
+                m.user_id, m.session_id, m.key, m.slot_hash, m.valid_from, m.valid_until, m.stated_until, m.earlier,
+                m.recorded_at, m.deleted_at, m.superseded_by, m.source, m.confidence, m.tags, m.metadata,
+                m.declared_entities, m.chunks, m.asks, w.length, m.embedding_model_id, m.embedding, m.content,
+                w.lexemes
+            FROM memories m JOIN memory_lexemes w ON w.agent_id = m.agent_id AND w.memory_id = m.id
+            """
+        )
+        await driver(connection).execute(
+            """
+            INSERT INTO edge_versions (agent_id, source_id, target_id, relation_type, recorded_until, tenant_id,
+                recorded_from, recorded_at, weight, origin)
+            SELECT agent_id, source_id, target_id, relation_type, updated_at, tenant_id,
+                updated_at - interval '1 s', recorded_at, weight, origin
+            FROM edges
+            """
+        )
 
 
 @pytest.mark.parametrize("analysed", [False, True])
 async def test_a_walk_looks_rows_up_by_what_it_came_from(services: Services, large: None, analysed: bool) -> None:
     space = await new_space(services)
     await fill(space, 500, user_id="ada", tags=["a"], metadata={"k": 1}, valid_from="2024-01-01T00:00:00Z")
+    await age(services)
     if analysed:
         async with services.database.transaction() as connection:
             await driver(connection).execute("ANALYZE")
     for filters in FILTERS:
-        scans = [node for node in await walk_of(space, **filters) if node.get("Relation Name") in LOOKED_UP]
-        assert {scan["Relation Name"] for scan in scans} == set(LOOKED_UP)
+        looked_up = LOOKED_UP | (LOOKED_UP_OF_THE_PAST if "known_at" in filters else {})
+        plan = await walk_of(space, **filters)
+        scans = [node for node in plan if node.get("Relation Name") in LOOKED_UP | LOOKED_UP_OF_THE_PAST]
+        assert {scan["Relation Name"] for scan in scans} == set(looked_up)
         for scan in scans:
             condition = scan.get("Index Cond", scan["Node Type"])
-            assert re.search(LOOKED_UP[scan["Relation Name"]], condition), f"{filters}: {condition}"
+            assert re.search(looked_up[scan["Relation Name"]], condition), f"{filters}: {condition}"
 
 
 async def test_what_a_recall_reads_does_not_grow_with_what_it_has_nothing_to_do_with(
@@ -174,8 +209,13 @@ async def loaded(services: Services) -> Space:
     return space
 
 
-async def test_the_nearest_of_a_large_agent_come_from_the_vector_index(loaded: Space, large: None) -> None:
-    plan = await arms_of(loaded)
+@pytest.mark.parametrize(
+    "when", [{}, {"as_of": "2999-01-01"}, {"known_at": "2999-01-01"}, {"as_of": "2999-01-01", "known_at": "2999-01-01"}]
+)
+async def test_the_nearest_of_a_large_agent_come_from_the_vector_index(
+    loaded: Space, large: None, when: dict[str, Any]
+) -> None:
+    plan = await arms_of(loaded, **when)
     (nearest,) = [node for node in plan if node.get("Index Name", "").startswith("memories_embedding_")]
     assert "<=>" in nearest["Order By"]
     # A scan of all stands beside it for where filters leave too few, and is not begun otherwise.

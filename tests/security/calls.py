@@ -17,6 +17,7 @@ from engram.tenants.roles import Role
 from tests.fixtures.servers import openapi
 
 JSON = {"content-type": "application/json"}
+NDJSON = {"content-type": "application/x-ndjson"}
 
 # What no schema can know: the one relation in which the things of a test stand.
 VALUES = {"relation_type": "causal"}
@@ -34,11 +35,16 @@ class Call:
     """The least that may; None where anybody may."""
     params: Mapping[str, Any] = field(default_factory=dict)
     json: Any = None
+    lines: str | None = None
+    """A body that is no JSON, but lines of it."""
     ids: frozenset[str] = frozenset()
     """Names of the ids that it takes."""
 
     async def send(self, http: httpx.AsyncClient, headers: Any, **changes: Any) -> httpx.Response:
         sent: dict[str, Any] = {"params": self.params, "json": self.json} | changes
+        if self.lines is not None:
+            sent["content"] = self.lines
+            headers = {**dict(headers or {}), **NDJSON}
         return await http.request(self.method, self.path, headers=headers, **sent)
 
 
@@ -77,14 +83,17 @@ def _call(path: str, method: str, operation: dict[str, Any], ids: Mapping[str, s
         else:
             params[called] = value
     assert "{" not in path, f"{name}: a parameter of its path is no id; tests/security/calls.py does not know any other"
-    body = None
-    if "requestBody" in operation:
+    body = lines = None
+    if "application/x-ndjson" in operation.get("requestBody", {}).get("content", {}):
+        examples = operation["requestBody"]["content"]["application/x-ndjson"]["examples"]
+        lines = next(iter(examples.values()))["value"]
+    elif "requestBody" in operation:
         content = operation["requestBody"]["content"]["application/json"]
         assert content.get("examples"), f"{name} has no example to be sent"
         example = next(iter(content["examples"].values()))["value"]
         body = _with_ids(_resolved(content["schema"]), example, ids, name, used)
     role = operation.get("x-engram-role")
-    return Call(name, method.upper(), path, Role(role) if role else None, params, body, frozenset(used))
+    return Call(name, method.upper(), path, Role(role) if role else None, params, body, lines, frozenset(used))
 
 
 def _with_ids(schema: dict[str, Any], example: Any, ids: Mapping[str, str], operation: str, used: set[str]) -> Any:

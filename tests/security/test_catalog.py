@@ -55,6 +55,7 @@ GRANTS: dict[str, dict[str, set[str]]] = {
 """What each role is granted by itself, beside what it has from the one below it."""
 
 DEFINERS = {
+    "engram_abandoned_imports": "what imports left that ended with their server, of all tenants",
     "engram_authenticate": "the tenant of a key, which is not known before",
     "engram_has_keys": "whether anybody is let in without a key",
     "engram_note_key_use": "when keys were last used",

@@ -29,7 +29,7 @@ from tests.fixtures.rows import every_row
 from tests.fixtures.tenants import Tenant
 
 from .calls import guarded
-from .test_catalog import SHARED
+from .test_catalog import QUEUE, SHARED
 from .worlds import World, new_world
 
 ROLES = ("engram_reader", "engram_writer", "engram_admin")
@@ -105,7 +105,7 @@ async def attempt(connection: asyncpg.Connection, statement: str, *values: Any) 
 async def tenant_tables(database: Database) -> list[str]:
     async with database.snapshot() as connection:
         found = await driver(connection).fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
-    return sorted({table for (table,) in found} - SHARED.keys())
+    return sorted({table for (table,) in found} - SHARED.keys() - QUEUE.keys())
 
 
 async def row_of(database: Database, table: str, world: World) -> str:
@@ -318,7 +318,7 @@ class TestRoles:
         for role in (*ROLES, "engram_server"):
             async with within(login, role, world.tenant.id):
                 assert await attempt(login, "SELECT FROM pg_stats WHERE schemaname = 'public'") == (
-                    await attempt(login, "SELECT FROM pg_stats WHERE tablename = ANY ($1)", list(SHARED))
+                    await attempt(login, "SELECT FROM pg_stats WHERE tablename = ANY ($1)", [*SHARED, *QUEUE])
                 )
 
     async def test_a_reader_writes_nothing(
@@ -408,6 +408,11 @@ class TestTheLoginOfServers:
         for table in SHARED:
             assert await attempt(login, f"SELECT FROM {table}") is not None
             assert await attempt(login, f"DELETE FROM {table}") is None
+        for table in QUEUE:
+            assert await attempt(login, f"SELECT FROM {table}") is not None
+            for role in ROLES:
+                async with within(login, role, world.tenant.id):
+                    assert await attempt(login, f"SELECT FROM {table}") is None, (table, role)
 
     async def test_it_becomes_the_roles_of_requests_and_nobody_else(
         self, login: asyncpg.Connection, database: Database

@@ -37,6 +37,7 @@ def test_operations_are_named_for_what_they_do() -> None:
             *("set_memory", "update_memory", "supersede_memory", "restore_memory", "memory_history", "purge_memory"),
             *("get_edges", "create_edge", "create_edges", "delete_edge", "get_neighborhood", "find_paths"),
             *("list_audit", "live", "ready"),
+            *("export_agent", "import_agent"),
         ]
     )
     assert all(found["summary"] and found["tags"] for _, _, found in operations())
@@ -66,7 +67,8 @@ def test_errors_are_problem_documents() -> None:
 def test_examples_are_valid(model: type) -> None:
     schema = f"#/components/schemas/{model.__name__}"
     requests = [found["requestBody"] for _, _, found in operations() if "requestBody" in found]
-    bodies = [request["content"]["application/json"] for request in requests]
+    kinds = [request["content"] for request in requests]
+    bodies = [content["application/json"] for content in kinds if "application/json" in content]
     examples = [
         example["value"] for body in bodies if body["schema"]["$ref"] == schema for example in body["examples"].values()
     ]

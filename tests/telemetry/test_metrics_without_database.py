@@ -43,7 +43,9 @@ async def test_a_database_that_went_away_and_came_back(
     assert [scraped.value("engram_database_up") for scraped in (before, away, after)] == [1, 0, 1]
     assert not away.names() & set(OF_THE_DATABASE)
     assert before.names() - away.names() == {*OF_THE_DATABASE, "engram_projections_pending_failed"} | {
-        "engram_projections_oldest_seconds"
+        "engram_projections_oldest_seconds",
+        "engram_jobs",
+        "engram_jobs_oldest_seconds",
     } | ({"engram_table_rows"} & before.names())
     assert away.value("engram_http_requests_total", "GET", "/metrics", "2xx") == 1
 

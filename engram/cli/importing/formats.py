@@ -23,6 +23,8 @@ class Format(StrEnum):
     auto = "auto"
     ndjson = "ndjson"
     chat = "chat"
+    export = "export"
+    """What `engram export` wrote."""
 
 
 def reader_for(source: Source, format: Format) -> Reader:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import shutil
 import sys
@@ -15,6 +16,7 @@ from typing import BinaryIO, cast
 from engram.cli.errors import CommandError
 from engram.cli.text import one_line
 
+_GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _MEMORY_BYTES = 16 * 1024 * 1024
@@ -52,7 +54,8 @@ class Source:
 def open_source(file: str) -> Iterator[Source]:
     """Open a file; ``-`` is stdin, which is kept on disk meanwhile. Raises OSError and CommandError."""
     if file == "-":
-        with _spooled(sys.stdin.buffer) as stream:
+        with _spooled(sys.stdin.buffer) as spooled:
+            stream = _unpacked(spooled)
             yield Source(stream, f"stdin-{_digest(stream)[:12]}", "")
         return
     if "\x00" in file:
@@ -60,11 +63,20 @@ def open_source(file: str) -> Iterator[Source]:
     path = Path(file)
     with path.open("rb") as opened:
         name = one_line(path.stem)[:_NAME_CHARS] or "file"
+        suffix = Path(path.stem if path.suffix.lower() == ".gz" else path).suffix.lower()
         if opened.seekable():
-            yield Source(opened, name, path.suffix.lower())
+            yield Source(_unpacked(opened), name, suffix)
             return
         with _spooled(opened) as stream:
-            yield Source(stream, name, path.suffix.lower())
+            yield Source(_unpacked(stream), name, suffix)
+
+
+def _unpacked(stream: BinaryIO) -> BinaryIO:
+    """What is in a file that was compressed by gzip, or the file."""
+    stream.seek(0)
+    compressed = stream.read(len(_GZIP)) == _GZIP
+    stream.seek(0)
+    return cast(BinaryIO, gzip.GzipFile(fileobj=stream, mode="rb")) if compressed else stream
 
 
 @contextmanager

@@ -1,14 +1,18 @@
 """Agents: each is one memory space."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
+
+import httpx
 
 from engram.agents.schemas import Agent, AgentPage, AgentStats
-from engram.client._arguments import AnyId, given, to_path
-from engram.client._methods import Resource, acall, apages, call, pages
+from engram.client._arguments import AnyId, When, given, to_path
+from engram.client._bodies import Source
+from engram.client._methods import Resource, acall, alines, apages, call, lines, pages
 from engram.client._pages import Listing
-from engram.client._request import Command, Operation, Request
+from engram.client._request import Command, Download, Operation, Request
 from engram.jobs.schemas import Job
+from engram.transfer.schemas import AgentImported
 
 
 def create_agent(
@@ -81,6 +85,49 @@ def agent_stats(agent_id: AnyId) -> Operation[AgentStats]:
     return Request("GET", to_path("/v1/agents/{agent_id}/stats", agent_id=agent_id), AgentStats)
 
 
+def export_agent(
+    agent_id: AnyId,
+    *,
+    include_embeddings: bool | None = None,
+    include_history: bool | None = None,
+    as_of: When | None = None,
+    known_at: When | None = None,
+) -> Operation[httpx.Response]:
+    """Read all that an agent holds, as lines. Needs an admin's key.
+
+    Args:
+        include_embeddings: False leaves the vectors out.
+        include_history: False leaves out what was before, and what was deleted.
+        as_of: Only what held then, as if it had never been anything else.
+        known_at: Only what the server knew then.
+    """
+    params = given(
+        include_embeddings=include_embeddings, include_history=include_history, as_of=as_of, known_at=known_at
+    )
+    return Download(to_path("/v1/agents/{agent_id}/export", agent_id=agent_id), params)
+
+
+def import_agent(
+    source: Source,
+    *,
+    name: str | None = None,
+    ids: Literal["keep", "new"] | None = None,
+    reembed: bool | None = None,
+) -> Operation[AgentImported]:
+    """Make an agent of an export, wholly or not at all. Needs an admin's key. Sent once: it is not tried again.
+
+    Args:
+        source: A file that is open for reading in binary, bytes, or an iterable of them, such as an export.
+        name: Of the agent; default: the exported one's.
+        ids: ``new`` makes all ids anew; by default they are kept.
+        reembed: Make the vectors anew, by the server's model.
+
+    Raises ConflictError where the name or an id is taken, or the vectors are of another model.
+    """
+    params = given(name=name, ids=ids, reembed=reembed)
+    return Request("POST", "/v1/agents/import", AgentImported, params=params, lines=source)
+
+
 def rebuild_links(agent_id: AnyId) -> Operation[Job]:
     """Have the thematic links and recognised mentions of an agent made anew; the job that does it.
 
@@ -96,6 +143,8 @@ class Agents(Resource):
     update = call(update_agent)
     delete = call(delete_agent)
     stats = call(agent_stats)
+    export = lines(export_agent)
+    import_ = call(import_agent)
     rebuild_links = call(rebuild_links)
 
 
@@ -106,4 +155,6 @@ class AsyncAgents(Resource):
     update = acall(update_agent)
     delete = acall(delete_agent)
     stats = acall(agent_stats)
+    export = alines(export_agent)
+    import_ = acall(import_agent)
     rebuild_links = acall(rebuild_links)

@@ -14,8 +14,9 @@ from uuid import UUID
 import asyncpg
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from engram.agents.hidden import of_seen_agent
 from engram.db.database import driver
-from engram.memories.changes.rows import Place, Standing
+from engram.memories.changes.rows import TICK, Place, Standing
 from engram.memories.versions.repository import VersionRepository
 from engram.tenants.scope import Scope
 
@@ -37,7 +38,7 @@ class ChangeRepository:
         row = await self._driver.fetchrow(
             f"""
             SELECT {_COLUMNS} FROM memories
-            WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)
+            WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) AND {of_seen_agent("memories")}
             """,
             id,
             self._tenant_id,
@@ -59,8 +60,9 @@ class ChangeRepository:
         )
         return {row["id"]: _standing(row) for row in rows}
 
-    async def lock_slot(self, agent_id: UUID, slot_hash: bytes) -> None:
-        """Let nobody else write to a slot until the transaction ends, also where it is empty."""
+    async def lock_slot(self, agent_id: UUID, slot_hash: bytes) -> datetime:
+        """Let nobody else write to a slot until the transaction ends, also where it is empty. Now, which is later than
+        any of its values was changed, whatever the clocks of other servers say."""
         await self._driver.execute(
             "INSERT INTO memory_slots (agent_id, slot_hash, tenant_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
             agent_id,
@@ -73,6 +75,14 @@ class ChangeRepository:
             slot_hash,
             self._tenant_id,
         )
+        last: datetime | None = await self._driver.fetchval(
+            "SELECT max(updated_at) FROM memories WHERE agent_id = $1 AND tenant_id = $2 AND slot_hash = $3",
+            agent_id,
+            self._tenant_id,
+            slot_hash,
+        )
+        now = datetime.now(UTC)
+        return now if last is None else max(now, last + TICK)
 
     async def neighbours(
         self, agent_id: UUID, slot_hash: bytes, begins: datetime, *, but: UUID | None = None
@@ -104,16 +114,6 @@ class ChangeRepository:
         )
         assert row is not None  # two scalars
         return row["before"], row["after"]
-
-    async def last_change(self, agent_id: UUID, slot_hash: bytes) -> datetime | None:
-        """When a value of a slot was last changed."""
-        moment: datetime | None = await self._driver.fetchval(
-            "SELECT max(updated_at) FROM memories WHERE agent_id = $1 AND tenant_id = $2 AND slot_hash = $3",
-            agent_id,
-            self._tenant_id,
-            slot_hash,
-        )
-        return moment
 
     async def held_beside(self, agent_id: UUID, memory: Standing) -> bool:
         """Whether other values of a memory's slot held while it would have."""

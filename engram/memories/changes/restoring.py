@@ -17,7 +17,7 @@ from engram.memories.changes.order import placed, undeleted
 from engram.memories.changes.reindexing import Indexed, Reindexing, indexed
 from engram.memories.changes.repository import ChangeRepository
 from engram.memories.changes.revising import SAID_ALREADY
-from engram.memories.changes.rows import TICK, Standing, after
+from engram.memories.changes.rows import Standing, after
 from engram.memories.changes.succession import Between, Successions
 from engram.memories.changes.writing import Writing
 from engram.memories.schemas import MemoryDetail
@@ -69,7 +69,7 @@ class RestorationService:
             except _Otherwise as otherwise:
                 begins = otherwise.begins
                 continue
-            await self._writing.projector.run(scope, read.memory.agent_id, [id])
+            await self._writing.projector.run(scope, read.memory.agent_id, [id], changed=True)
             return await self._writing.memories.get(scope, memory_id)
         raise ConflictProblem(CONTESTED)
 
@@ -109,21 +109,21 @@ class RestorationService:
         changes = ChangeRepository(connection, scope)
         successions = Successions(connection, scope, agent_id, self._edges)
         await self._writing.agents.hold(connection, scope, agent_id)
+        # Time is taken under the locks, or something might begin later than what was there before.
         if slot is not None:
-            await changes.lock_slot(agent_id, slot)
-            # Under the lock, and later than what was set or restored before: that has begun, and makes room.
-            now = max(datetime.now(UTC), (await changes.last_change(agent_id, slot) or read.memory.updated_at) + TICK)
+            now = await changes.lock_slot(agent_id, slot)
             between, memory = await successions.around(slot, max(read.memory.valid_from, now), but=id)
         else:
-            now = datetime.now(UTC)
-            between, memory = await _line(changes, read.memory, now)
+            standing, memory = await _line(changes, read.memory)
+            now = after(datetime.now(UTC), memory, standing)
+            between = _beside(standing, max(read.memory.valid_from, now))
         if memory is None or memory.version != read.memory.version:
             raise _Otherwise(None)
-        now = after(now, memory, between.before, between.after)
         undone = memory.superseded_by is None and between.before is None and between.after is None
         if undone and slot is not None:
             undone = not await changes.held_beside(agent_id, memory)
         begins = memory.valid_from if undone else max(memory.valid_from, now)
+        now = between.changed_at(now, memory)
         if begins.date() != read.begins.date():
             raise _Otherwise(begins)
         place = undeleted(memory) if undone else placed(memory, begins, between.after)
@@ -138,7 +138,7 @@ class RestorationService:
             if memory.superseded_by is not None:
                 await successions.close((memory.superseded_by, id, begins), now=now)
             await successions.draw(id, begins, between, now=now)
-        await self._writing.writer.owe(connection, scope, agent_id, [id], now)
+        await self._writing.writer.owe(connection, scope, agent_id, [id], now, changed=True)
         replaced = [between.before.id] if between.before is not None else []
         await self._audit.record(connection, scope, Action.memory_restore, agent_id=agent_id, targets=[id, *replaced])
 
@@ -152,15 +152,18 @@ class _Otherwise(Exception):
         self.begins = begins
 
 
-async def _line(changes: ChangeRepository, memory: Standing, now: datetime) -> tuple[Between, Standing | None]:
+async def _line(changes: ChangeRepository, memory: Standing) -> tuple[Standing | None, Standing | None]:
     """What took the place of a memory without a key, the last of a line, and the memory, locked."""
     last = memory.id
     if memory.superseded_by is not None:
         last = await changes.end_of_line(memory.agent_id, memory.id)
     locked = await changes.lock(memory.agent_id, sorted({last, memory.id}))
     standing = locked.get(last)
-    if standing is None or standing.deleted or last == memory.id:
-        return Between(None, None), locked.get(memory.id)
-    if standing.valid_from <= max(memory.valid_from, after(now, *locked.values())):
-        return Between(standing, None), locked.get(memory.id)
-    return Between(None, standing), locked.get(memory.id)
+    gone = standing is None or standing.deleted or last == memory.id
+    return None if gone else standing, locked.get(memory.id)
+
+
+def _beside(standing: Standing | None, begins: datetime) -> Between:
+    if standing is None or standing.valid_from <= begins:
+        return Between(standing, None)
+    return Between(None, standing)

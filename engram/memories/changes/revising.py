@@ -69,7 +69,7 @@ class RevisionService:
             if written is None:
                 continue  # changed by someone else since it was read
             if revision.found_by is not None:
-                await self._writing.projector.run(scope, written, [id])
+                await self._writing.projector.run(scope, written, [id], changed=True)
             return await self._writing.memories.get(scope, memory_id)
         raise ConflictProblem(CONTESTED)
 
@@ -119,6 +119,8 @@ class RevisionService:
             if found is None:
                 return None
             await self._writing.agents.hold(connection, scope, found.agent_id)
+            if "valid_until" in revision.changes and found.slot_hash is not None:
+                await changes.lock_slot(found.agent_id, found.slot_hash)
             memory = (await changes.lock(found.agent_id, [id])).get(id)
             if memory is None or memory.deleted or memory.version != revision.version:
                 return None
@@ -133,7 +135,7 @@ class RevisionService:
                 await self._reindexing.add(connection, scope, memory.agent_id, id, revision.found_by)
                 if "embedding" in revision.changes:
                     await self._links.forget(connection, scope, memory.agent_id, id, now)
-                await self._writing.writer.owe(connection, scope, memory.agent_id, [id], now)
+                await self._writing.writer.owe(connection, scope, memory.agent_id, [id], now, changed=True)
             await self._audit.record(
                 connection,
                 scope,

@@ -15,7 +15,7 @@ from engram.audit.service import Audit
 from engram.memories.changes.edges import SupersessionEdges
 from engram.memories.changes.order import ends
 from engram.memories.changes.repository import ChangeRepository
-from engram.memories.changes.rows import TICK, Standing, after
+from engram.memories.changes.rows import Standing, after
 from engram.memories.changes.schemas import MemorySet
 from engram.memories.changes.succession import Between, Successions
 from engram.memories.changes.writing import Writing
@@ -139,17 +139,15 @@ class SettingService:
     ) -> tuple[UUID, bool]:
         changes = ChangeRepository(connection, scope)
         successions = Successions(connection, scope, value.agent_id, self._edges)
-        await changes.lock_slot(value.agent_id, slot.hash)
-        # Under the lock, so that of two that are not dated the later to arrive begins later, whatever the clocks say.
-        last = await changes.last_change(value.agent_id, slot.hash)
-        now = datetime.now(UTC) if last is None else max(datetime.now(UTC), last + TICK)
+        # Under the lock, so that of two that are not dated the later to arrive begins later.
+        now = await changes.lock_slot(value.agent_id, slot.hash)
         begins = value.item.valid_from or now
         between, _ = await successions.around(slot.hash, begins)
         if value.replaces is not None and (between.before is None or between.before.id != value.replaces):
             raise ConflictProblem(_taken(value.replaces, between.before or between.after))
         if between.before is not None and _says_the_same(between.before, value.item, begins):
             return between.before.id, False
-        now = after(now, between.before)
+        now = between.changed_at(now)
         row = _begun(prepared, value.item, begins)
         if between.after is not None:
             row = replace(row, superseded_by=between.after.id, ends_early=between.after.valid_from)

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from engram.memories.changes.edges import Succession, SupersessionEdges
 from engram.memories.changes.order import closed
 from engram.memories.changes.repository import ChangeRepository
-from engram.memories.changes.rows import Place, Standing
+from engram.memories.changes.rows import Place, Standing, after
 from engram.tenants.scope import Scope
 
 
@@ -23,7 +23,11 @@ class Between:
 
     before: Standing | None
     after: Standing | None
-    held: Sequence[UUID] = ()
+    held: Sequence[Standing] = ()
+
+    def changed_at(self, clock: datetime, *others: Standing | None) -> datetime:
+        """A moment at which all of these may be changed."""
+        return after(clock, self.before, self.after, *self.held, *others)
 
 
 class Successions:
@@ -51,7 +55,8 @@ class Successions:
             found = [locked.get(id) if id is not None else None for id in ids]
             gone = [id for id, row in zip(ids, found, strict=True) if id is not None and (row is None or row.deleted)]
             if not gone:
-                return Between(found[0], found[1], held), locked.get(but) if but is not None else None
+                others = [locked[id] for id in held if id in locked]
+                return Between(found[0], found[1], others), locked.get(but) if but is not None else None
 
     async def place(
         self,
@@ -73,7 +78,7 @@ class Successions:
     async def cut(self, between: Between, begins: datetime, ends: datetime | None, *, now: datetime) -> None:
         """Take the period in which a value holds out of what others of its slot held in earlier."""
         if between.held:
-            await self._changes.cut(self._agent_id, between.held, begins, ends, now=now)
+            await self._changes.cut(self._agent_id, [memory.id for memory in between.held], begins, ends, now=now)
 
     async def draw(self, id: UUID, begins: datetime, between: Between, *, now: datetime) -> None:
         """The edges from the value ``id`` to what it follows, and to it from what follows it."""

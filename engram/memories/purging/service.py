@@ -60,11 +60,12 @@ class PurgeService:
         erased = 0
         while True:
             due = datetime.now(UTC) - self._recovery
-            expired = await self._expired(due)
+            expired, before = await self._expired(due), erased
             for tenant_id, agent_id, memory_id in expired:
                 receipt = await self._erase(Scope(tenant_id, Role.admin), agent_id, memory_id, deleted_before=due)
                 erased += receipt is not None
-            if len(expired) < EXPIRED_BATCH:
+            # What is being imported is found, and not erased before it is all there.
+            if len(expired) < EXPIRED_BATCH or erased == before:
                 return erased
 
     async def _expired(self, due: datetime) -> list[tuple[UUID, UUID, UUID]]:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from engram.agents.hidden import of_seen_agent
 from engram.db.database import driver
 from engram.db.parameters import Parameters
 from engram.db.portions import portion, shown
@@ -81,9 +82,9 @@ class HistoryRepository:
         """A memory's agent, and the memories of its line: the values of its key, or what superseded it and what it
         superseded. None where there is no such memory; a deleted one has its line too."""
         row = await self._driver.fetchrow(
-            """
+            f"""
             SELECT agent_id, slot_hash FROM memories
-            WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)
+            WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) AND {of_seen_agent("memories")}
             """,
             id,
             self._tenant_id,

@@ -70,8 +70,9 @@ def arms(
     query = p(vector, "vector")
     # In the text: a general plan for LIMIT $1 expects a tenth of the table, and would sort that instead of asking HNSW.
     limit = f"{pool:d}"
+    memories_known, known = visibility.memories_in_order(p)
     visible = (
-        f"FROM {visibility.memories(p)} m WHERE {mine('m')} AND {index.of_model('m')} AND {visibility.sql('m', p)}"
+        f"FROM {memories_known} m WHERE {known} AND {mine('m')} AND {index.of_model('m')} AND {visibility.sql('m', p)}"
     )
     divided = visibility.passages(p)
     size = p(memories, "float8")
@@ -89,6 +90,10 @@ def arms(
         _CANDIDATES, mine, query, passages, terms=wanted if terms else "", visibility=visibility, p=p
     )
     names = _named(visible, mine, p(openings, "text[]"), p(MAX_ABOUT, "int")) if openings else _NOBODY
+    found = "SELECT * FROM counted WHERE df > 0"
+    if visibility.known_at is not None:
+        # A word may stand in nothing any more, and have stood in what was known then.
+        found = "SELECT term, weight, together, number, greatest(df, 1) AS df FROM counted"
     return f"""
         WITH counted AS MATERIALIZED (
             SELECT q.term, q.weight, q.together, q.number, CASE WHEN q.known > 0 THEN q.known ELSE (
@@ -101,7 +106,7 @@ def arms(
         grouped AS MATERIALIZED (
             SELECT *, (sum(df) OVER (PARTITION BY together))::float8 AS group_df,
                 sum(df) OVER (ORDER BY df, term) AS through, row_number() OVER (ORDER BY df, term) AS place
-            FROM counted WHERE df > 0
+            FROM ({found}) AS found
         ),
         asked AS MATERIALIZED (
             SELECT term, df, number, place, through,

@@ -12,5 +12,6 @@ import engram.jobs.models
 import engram.memories.models
 import engram.tenants.models  # noqa: F401 (each adds its tables to the metadata)
 from engram.db.base import Base
+from engram.jobs.models import QUEUE_TABLES
 
-TABLES = sorted(Base.metadata.tables)
+TABLES = sorted({*Base.metadata.tables, *QUEUE_TABLES})

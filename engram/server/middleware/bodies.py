@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -25,11 +26,16 @@ class BodyLimits:
     ``together``
         Bytes of all bodies whose requests are being handled. Only what has come counts: to say that much will come
         costs a client nothing.
+    ``streamed``
+        Limits of their own for addresses that read a body as it comes, and hold none of it.
     """
 
-    def __init__(self, app: ASGIApp, limit: int, patience: float, together: int) -> None:
+    def __init__(
+        self, app: ASGIApp, limit: int, patience: float, together: int, streamed: Mapping[str, int] | None = None
+    ) -> None:
         self._app = app
         self._limit = limit
+        self._streamed = streamed or {}
         self._patience = patience
         self._together = together
         self._held = 0
@@ -38,9 +44,11 @@ class BodyLimits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        streamed = self._streamed.get(scope["path"]) if scope["method"] == "POST" else None
+        limit = self._limit if streamed is None else streamed
         length = next(iter(header_values(scope, b"content-length")), b"")
-        if length.isdigit() and int(length) > self._limit:
-            await problem_response(self._too_large())(scope, receive, send)
+        if length.isdigit() and int(length) > limit:
+            await problem_response(_too_large(limit))(scope, receive, send)
             return
         body = _Body(receive, self._patience)
         held = 0
@@ -50,8 +58,10 @@ class BodyLimits:
             if body.complete:
                 return await receive()  # waits for the client to hang up, as long as the answer takes
             message = await body.receive()
-            if body.size > self._limit:
-                raise self._too_large()
+            if body.size > limit:
+                raise _too_large(limit)
+            if streamed is not None:
+                return message
             self._held += body.size - held
             held = body.size
             if self._held > self._together:
@@ -63,8 +73,9 @@ class BodyLimits:
         finally:
             self._held -= held
 
-    def _too_large(self) -> TooLargeProblem:
-        return TooLargeProblem(f"The body is larger than the {self._limit} bytes that this server takes.")
+
+def _too_large(limit: int) -> TooLargeProblem:
+    return TooLargeProblem(f"The body is larger than the {limit} bytes that this server takes.")
 
 
 class _Body:
@@ -74,6 +85,7 @@ class _Body:
         self._receive = receive
         self._patience = patience
         self._latest: float | None = None
+        self._returned = 0.0
         self.size = 0
         self.complete = False
 
@@ -82,6 +94,9 @@ class _Body:
         now = asyncio.get_running_loop().time()
         if self._latest is None:
             self._latest = now + self._patience
+        elif self.size:
+            # What the app does with a piece before it asks for the next is no fault of the client's.
+            self._latest += now - self._returned
         deadline = min(now + self._patience, self._latest)
         try:
             async with asyncio.timeout_at(deadline):
@@ -93,5 +108,6 @@ class _Body:
         # What came fast buys no more patience than a body has at its beginning.
         now = asyncio.get_running_loop().time()
         self._latest = min(self._latest + came / SLOWEST, now + self._patience)
+        self._returned = now
         self.complete = not message.get("more_body", False)
         return message

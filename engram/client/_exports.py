@@ -1,0 +1,137 @@
+"""Exports as they come in: line by line, and checked to their end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from types import TracebackType
+from typing import BinaryIO, Self
+
+import httpx
+
+from engram.client._connection import finish
+from engram.client._errors import APIConnectionError, APITimeoutError, EngramError
+from engram.client._request import Operation, Sender
+from engram.transfer.lines import LineTooLong, Pieces, Summary
+
+_LONGEST = 1024 * 1024 * 1024
+"""Bytes of a line. What a server writes is shorter by far: this is no export then."""
+
+
+class _Checked:
+    """Cuts what comes into lines, and says at the end whether it is whole."""
+
+    def __init__(self) -> None:
+        self._pieces = Pieces(_LONGEST)
+        self._summary = Summary()
+        self._last = b""
+
+    def lines(self, piece: bytes) -> Iterator[bytes]:
+        try:
+            for line in self._pieces.lines(piece):
+                if self._last:
+                    self._summary.add(self._last, "")
+                self._last = line
+                yield line
+        except LineTooLong:
+            raise EngramError("what the server sends is no export: a line of it has no end") from None
+
+    def finish(self) -> None:
+        """Raises EngramError where the end is missing."""
+        try:
+            footer = json.loads(self._last or b"null")
+        except ValueError:
+            footer = None
+        if not isinstance(footer, dict) or footer.get("type") != "footer" or self._pieces.rest():
+            raise EngramError("the export was cut off: its footer is missing")
+        if footer.get("sha256") != self._summary.sha256:
+            raise EngramError("the export was changed on its way: its lines are not those that the footer sums up")
+
+
+class Export:
+    """The lines of an export, read from the server as they are iterated, once.
+
+    Raises EngramError where the export was cut off, after the lines that came.
+    """
+
+    def __init__(self, sender: Sender, operation: Operation[httpx.Response]) -> None:
+        self._response = finish(operation.perform(sender))
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Lines with their ends."""
+        checked = _Checked()
+        with self:
+            pieces = self._response.iter_bytes()
+            while True:
+                try:
+                    piece = next(pieces, None)
+                except httpx.HTTPError as error:
+                    raise _broken(error) from error
+                if piece is None:
+                    break
+                yield from checked.lines(piece)
+            checked.finish()
+
+    def save(self, file: BinaryIO, *, progress: Callable[[int], object] | None = None) -> int:
+        """Write all lines to a file that is open for writing in binary; how many there were. ``progress`` is told."""
+        written = 0
+        for line in self:
+            file.write(line)
+            written += 1
+            if progress is not None:
+                progress(written)
+        return written
+
+    def close(self) -> None:
+        """Let go of the connection. What was not read yet is lost."""
+        self._response.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncExport:
+    """As ``Export``; iterate with ``async for``. The server is asked when that begins."""
+
+    def __init__(self, sender: Sender, operation: Operation[httpx.Response]) -> None:
+        self._sender = sender
+        self._operation = operation
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        response = await self._operation.perform(self._sender)
+        checked = _Checked()
+        try:
+            pieces = response.aiter_bytes()
+            while True:
+                try:
+                    piece = await anext(pieces, None)
+                except httpx.HTTPError as error:
+                    raise _broken(error) from error
+                if piece is None:
+                    break
+                for line in checked.lines(piece):
+                    yield line
+            checked.finish()
+        finally:
+            await response.aclose()
+
+    async def save(self, file: BinaryIO, *, progress: Callable[[int], object] | None = None) -> int:
+        """As ``Export.save``. Writing to the file blocks."""
+        written = 0
+        async for line in self:
+            file.write(line)
+            written += 1
+            if progress is not None:
+                progress(written)
+        return written
+
+
+def _broken(error: httpx.HTTPError) -> EngramError:
+    if isinstance(error, httpx.TimeoutException):
+        return APITimeoutError("the export does not go on: timed out (read)")
+    return APIConnectionError(f"the export was cut off: {str(error) or type(error).__name__}")
