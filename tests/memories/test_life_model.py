@@ -30,7 +30,7 @@ from engram.memories.schemas import Memory
 from tests.fixtures.fuzzing import EXAMPLES, SEED, drawing
 from tests.memories.life import Life, Span, State
 
-SEQUENCES = max(2, EXAMPLES // 2)
+SEQUENCES = max(2, EXAMPLES // 3)
 STEPS = 25
 MOST = 14
 """Memories of an agent: a recall has room for all of them."""
