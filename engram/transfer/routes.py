@@ -17,7 +17,7 @@ from engram.http.streaming import StreamedResponse, streams
 from engram.tenants.roles import Role
 from engram.transfer.example import EMPTY_EXPORT
 from engram.transfer.exporting.service import Wanted as WantedOut
-from engram.transfer.importing.service import Wanted as WantedIn
+from engram.transfer.importing.making import Wanted as WantedIn
 from engram.transfer.schemas import MEDIA_TYPE, AgentImported
 from engram.wire import Id, Instant, Name, Omissible, Truth, WireModel
 

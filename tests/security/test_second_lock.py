@@ -168,7 +168,7 @@ class TestRepositoriesThatNameTheWrongTenant:
             response = await call.send(http, crossed.tenant.headers())
             if call.operation in ("list_agents", "list_audit"):
                 assert response.json()["data"] == []
-            elif call.operation == "create_agent":
+            elif call.operation in ("create_agent", "import_agent"):
                 assert response.status_code == 500
             else:
                 assert response.status_code == 404, call.operation
@@ -341,7 +341,10 @@ class TestRoles:
         for role, refused in (
             (
                 "engram_writer",
-                ("agents", "memories", "edges", "entities", "entity_aliases", "agent_counters", "audit_log", "tenants"),
+                (
+                    *("agents", "memories", "memory_versions", "edge_versions", "memory_slots", "entities"),
+                    *("entity_aliases", "agent_counters", "audit_log", "tenants"),
+                ),
             ),
             ("engram_admin", ("audit_log", "tenants")),
         ):

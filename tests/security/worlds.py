@@ -37,7 +37,7 @@ async def new_world(http: httpx.AsyncClient, tenant: Tenant, *, extra: int) -> W
     build = _Builder(http, tenant)
     ids = await build.agent(SHARED_AGENT, extra)
     other_ids = await build.agent(f"{tenant.name} second", 0)
-    return World(tenant, tenant.name, ids, other_ids, frozenset(build.made), memories=3 + extra)
+    return World(tenant, tenant.name, ids, other_ids, frozenset(build.made), memories=4 + extra)
 
 
 class _Builder:
@@ -60,6 +60,18 @@ class _Builder:
         ids = {"agent_id": agent, "memory_id": memories[0], "source_id": memories[0], "target_id": memories[1]}
         ends = {"source_id": memories[0], "target_id": memories[1]}
         await self._post("/v1/graph/edges", **ends, relation_type="causal", label=f"{mark} label", reason=f"{mark} why")
+        # Twice, so that there is something that was before.
+        await self._post("/v1/graph/edges", **ends, relation_type="causal", reason=f"{mark} because")
+        for value in ("first", "second"):
+            body = {
+                "agent_id": agent,
+                "key": f"{mark}/slot",
+                "content": f"{mark} {value} value",
+                "user_id": f"{mark} user",
+            }
+            set_ = await self._http.put("/v1/memories", json=body, headers=self._tenant.headers())
+            assert set_.status_code == 201, set_.text
+            self.made.add(set_.json()["id"])
         job = await self._http.post(f"/v1/agents/{agent}/rebuild-links", headers=self._tenant.headers())
         assert job.status_code == 202, job.text
         self.made.add(job.json()["id"])

@@ -13,6 +13,7 @@ from engram.agents.erasure import HELD_BY_AGENT
 from engram.agents.schemas import AgentCreate
 from engram.db.database import Database, driver
 from engram.graph.schemas import EdgeCreate, RelationType
+from engram.memories.changes.schemas import MemorySet
 from engram.memories.schemas import MemoryBatch, MemoryItem
 from engram.problems import AuthenticationProblem, ConflictProblem, NotFoundProblem
 from engram.services import Services
@@ -46,7 +47,11 @@ async def fill(services: Services, scope: Scope) -> None:
         written = await services.memories.create_many(scope, batch)
         first, second = written.results[0].id, written.results[1].id
         edge = EdgeCreate(source_id=first, target_id=second, relation_type=RelationType.causal, reason="so it is")
-        await services.graph.create_edge(scope, edge)
+        for because in ("so it is", "so it was"):
+            await services.graph.create_edge(scope, edge.model_copy(update={"reason": because}))
+            value = MemorySet(agent_id=agent.id, key="note/last", content=f"It is {because}.")
+            await services.changes.setting.set(scope, value)
+        await services.jobs.rebuild_links(scope, agent.id)
         async with services.database.transaction() as connection:
             await driver(connection).execute(
                 """

@@ -129,7 +129,7 @@ async def test_what_a_killed_server_left_is_cleared_and_can_be_imported_again(
         "from engram.services import open_services\n"
         "from engram.settings import Settings\n"
         "from engram.tenants.scope import DEFAULT_SCOPE\n"
-        "from engram.transfer.importing import service\n"
+        "from engram.transfer.importing import making, service\n"
         "service.BATCH_LINES = 5\n"
         "async def pieces():\n"
         "    for line in sys.stdin.buffer:\n"
@@ -137,7 +137,7 @@ async def test_what_a_killed_server_left_is_cleared_and_can_be_imported_again(
         "    await asyncio.sleep(600)\n"
         "async def run():\n"
         "    async with open_services(Settings()) as services:\n"
-        "        await services.imports.take(DEFAULT_SCOPE, pieces(), service.Wanted(), None)\n"
+        "        await services.imports.take(DEFAULT_SCOPE, pieces(), making.Wanted(), None)\n"
         "asyncio.run(run())\n"
     )
     process = await asyncio.create_subprocess_exec(

@@ -15,7 +15,7 @@ from engram.tenants.scope import DEFAULT_SCOPE
 from engram.transfer.exporting import repository as reading
 from engram.transfer.exporting.service import Wanted as WantedOut
 from engram.transfer.importing import service as importing
-from engram.transfer.importing.service import Wanted as WantedIn
+from engram.transfer.importing.making import Wanted as WantedIn
 from engram.transfer.lines import Summary, as_line
 from engram.transfer.schemas import RECORDS
 from tests.fixtures.spaces import new_space

@@ -30,7 +30,7 @@ _SET = {
     }
 }
 _UPDATE = {"tags": {"value": {"tags": ["profile", "checked"], "if_version": 1}}}
-_SUPERSEDE = {"newer": {"value": {"content": "Alice moved to Porto.", "valid_from": "2026-05-01"}}}
+_SUPERSEDE = {"newer": {"value": {"content": "Alice moved to Porto.", "tags": ["profile"]}}}
 _STANDS: dict[int | str, dict[str, Any]] = {
     200: {"model": MemoryCreated, "description": "It says so already, and is returned."}
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from engram.memories.schemas import (
     Entities,
@@ -21,6 +21,7 @@ from engram.wire import (
     Label,
     Name,
     NewMetadata,
+    Omissible,
     ResponseModel,
     Unit,
     WireModel,
@@ -39,23 +40,25 @@ class MemorySet(MemoryItem):
 class MemoryUpdate(WireModel):
     """What is left out stays as it is. ``null`` takes away what may be missing: ``source`` and ``valid_until``."""
 
-    content: Content | None = None
-    tags: Tags | None = None
-    metadata: NewMetadata | None = Field(default=None, description="All of it: what is not given again is gone.")
+    model_config = ConfigDict(json_schema_extra={"dependentRequired": {"embedding": ["content"]}})
+
+    content: Omissible[Content] = None
+    tags: Omissible[Tags] = None
+    metadata: Omissible[NewMetadata] = Field(default=None, description="All of it: what is not given again is gone.")
     source: Label | None = None
-    confidence: Unit | None = None
-    valid_from: Instant | None = None
+    confidence: Omissible[Unit] = None
+    valid_from: Omissible[Instant] = None
     valid_until: Instant | None = None
-    entities: Entities | None = Field(default=None, description="All that it declares.")
-    embedding: Embedding | None = Field(default=None, description="Of the new content, instead of computing one.")
-    if_version: Version | None = Field(
+    entities: Omissible[Entities] = Field(default=None, description="All that it declares.")
+    embedding: Omissible[Embedding] = Field(default=None, description="Of the new content, instead of computing one.")
+    if_version: Omissible[Version] = Field(
         default=None, description="Change it only where this is its version; else the answer is 409."
     )
 
     @model_validator(mode="after")
     def _something_of_it(self) -> MemoryUpdate:
-        for field in ("content", "tags", "metadata", "confidence", "valid_from", "entities"):
-            if field in self.model_fields_set and getattr(self, field) is None:
+        for field in self.model_fields_set - {"source", "valid_until"}:
+            if getattr(self, field) is None:
                 raise ValueError(f"{field} must not be null")
         if self.embedding is not None and self.content is None:
             raise ValueError("embedding comes with the content that it is of")

@@ -44,7 +44,7 @@ class BodyLimits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        streamed = self._streamed.get(scope["path"]) if scope["method"] == "POST" else None
+        streamed = self._streamed.get(scope["path"]) if scope.get("method") == "POST" else None
         limit = self._limit if streamed is None else streamed
         length = next(iter(header_values(scope, b"content-length")), b"")
         if length.isdigit() and int(length) > limit:
