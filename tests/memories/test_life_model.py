@@ -239,8 +239,8 @@ class Lives(RuleBasedStateMachine):
         self.lists_are_right()
         self.recalls_are_right()
         if self.life.states:
-            look = self.chance.choice([self.history_is_right, self.edges_are_right, self.it_was_what_it_was])
-            look(self.chance.choice(sorted(self.life.states)))
+            looks = self.history_is_right, self.edges_are_right, self.it_was_what_it_was, self.lists_were_right
+            self.chance.choice(looks)(self.chance.choice(sorted(self.life.states)))
 
     def moment(self) -> datetime:
         """Any that matters, or the one before."""
@@ -271,6 +271,17 @@ class Lives(RuleBasedStateMachine):
             seen = self.life.seen(now=now, **asked)
             assert found == {id: said(state) for id, state in seen.items()}, asked
             assert {step.memory_id for hit in answer for step in hit.path} <= set(seen), asked
+
+    def lists_were_right(self, _: str) -> None:
+        as_of, known_at, status = self.moment(), self.moment(), self.chance.choice(["current", "superseded", "deleted"])
+        held = self.client.memories.list(self.agent, as_of=as_of, known_at=known_at, limit=5)
+        seen = self.life.seen(now=as_of, as_of=as_of, known_at=known_at)
+        assert {memory.id: said_by(memory) for memory in held} == {id: said(state) for id, state in seen.items()}
+        shown_then = self.client.memories.list(self.agent, known_at=known_at, status=status, limit=5)
+        were = {id: self.life.at(id, known_at) for id in self.life.states}
+        assert {memory.id: said_by(memory) for memory in shown_then} == {
+            id: said(state) for id, state in were.items() if state is not None and state.status == status
+        }
 
     def history_is_right(self, id: str) -> None:
         found = [
