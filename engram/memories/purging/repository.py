@@ -40,6 +40,15 @@ class PurgeRepository:
         )
         return [(row["content"], row["declared_entities"]) for row in rows]
 
+    async def lock_slot(self, agent_id: UUID, slot_hash: bytes) -> None:
+        """Before its values, as whoever writes to it does."""
+        await self._driver.execute(
+            "SELECT FROM memory_slots WHERE agent_id = $1 AND slot_hash = $2 AND tenant_id = $3 FOR UPDATE",
+            agent_id,
+            slot_hash,
+            self._tenant_id,
+        )
+
     async def edges(self, agent_id: UUID, id: UUID) -> int:
         """Erase the memory's edges and what they were, and say how many rows that was. In the order of their keys, as
         they are written."""

@@ -85,7 +85,9 @@ class PurgeService:
             names, spellings = await asyncio.to_thread(_declared, id, said, language)
             async with self._tenants.administration(scope) as connection:
                 await self._agents.hold(connection, scope, agent_id)
-                locked = (await ChangeRepository(connection, scope).lock(agent_id, [id])).get(id)
+                if memory.slot_hash is not None:
+                    await PurgeRepository(connection, scope).lock_slot(agent_id, memory.slot_hash)
+                locked = await ChangeRepository(connection, scope).lock_erasing(agent_id, id)
                 if locked is None:
                     return None
                 if locked.version != memory.version:
