@@ -60,14 +60,8 @@ MEMORIES = (
     " WHERE dedup_hash IS NOT NULL AND status = 'current'",
     "DROP FUNCTION engram_twins(uuid, bytea[])",
     TWINS.format(current=" AND m.status = 'current'"),
-    "DROP INDEX memories_session_idx",
-    "CREATE INDEX memories_session_idx ON memories (agent_id, session_id, valid_from, id)"
-    " INCLUDE (status, valid_until, tenant_id, earlier) WHERE session_id IS NOT NULL AND status <> 'deleted'",
 )
 UNDONE_MEMORIES = (
-    "DROP INDEX memories_session_idx",
-    "CREATE INDEX memories_session_idx ON memories (agent_id, session_id, valid_from, id)"
-    " INCLUDE (status, valid_until, tenant_id) WHERE session_id IS NOT NULL AND status <> 'deleted'",
     "DROP INDEX memories_deleted_idx",
     "DROP INDEX memories_successor_idx",
     "DROP INDEX memories_key_idx",

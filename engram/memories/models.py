@@ -65,7 +65,7 @@ class MemoryRow(Base):
             "valid_from",
             "id",
             postgresql_where=text("session_id is not null and status <> 'deleted'"),
-            postgresql_include=["status", "valid_until", "tenant_id", "earlier"],
+            postgresql_include=["status", "valid_until", "tenant_id"],
         ),
         # What a key names now, and its order through time.
         Index(

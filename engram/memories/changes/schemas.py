@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from engram.memories.schemas import (
     Entities,
@@ -27,7 +27,9 @@ from engram.wire import (
     WireModel,
 )
 
-Version = Annotated[int, Field(ge=1, le=2**31 - 1), A_NUMBER]
+T = TypeVar("T")
+
+Version = Annotated[int, Field(ge=1, le=2**31 - 2), A_NUMBER]
 
 
 class MemorySet(MemoryItem):
@@ -55,11 +57,15 @@ class MemoryUpdate(WireModel):
         default=None, description="Change it only where this is its version; else the answer is 409."
     )
 
+    @field_validator("content", "tags", "metadata", "confidence", "valid_from", "entities", "embedding", "if_version")
+    @classmethod
+    def _is_said(cls, value: T | None) -> T:
+        if value is None:
+            raise ValueError("must not be null")
+        return value
+
     @model_validator(mode="after")
-    def _something_of_it(self) -> MemoryUpdate:
-        for field in self.model_fields_set - {"source", "valid_until"}:
-            if getattr(self, field) is None:
-                raise ValueError(f"{field} must not be null")
+    def _embedding_of_something(self) -> MemoryUpdate:
         if self.embedding is not None and self.content is None:
             raise ValueError("embedding comes with the content that it is of")
         return self
