@@ -12,7 +12,11 @@ from tests.docs.running import lasting, run_python, run_shell, shown_commands
 
 
 @pytest.mark.parametrize("page", [page for page in all_pages() if page.blocks("python")], ids=str)
-def test_python_prints_what_the_page_says(page: Page, live_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_prints_what_the_page_says(
+    page: Page, live_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What a page writes into files stays out of the tree.
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ENGRAM_BASE_URL", live_server)
     for printed, said in run_python(page):
         assert lasting(printed) == lasting(said or "")
