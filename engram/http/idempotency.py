@@ -104,7 +104,10 @@ def _subject(request: Request, body: BaseModel | None, response: Response) -> Su
         answered = from_json(bytes(response.body)) if len(response.body) < _SHORT else {}
         whose = answered.get("agent_id")
         return Subject(memory_id=UUID(memory_id)) if whose is None else Subject(agent_id=UUID(whose))
+    if edges := given.get("edges"):
+        return Subject(memory_id=UUID(edges[0].source_id))  # all are of one agent
     # What names neither makes an agent, and answers with it, or is about jobs.
     answer = from_json(bytes(response.body))
-    agent_id = answer.get("agent_id") or answer.get("id")
-    return Subject(agent_id=UUID(agent_id)) if agent_id is not None else None
+    if all(isinstance(value, int) for value in answer.values()):
+        return None  # counts alone hold nothing of anybody
+    return Subject(agent_id=UUID(answer.get("agent_id") or answer["id"]))

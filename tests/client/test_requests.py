@@ -32,6 +32,21 @@ from .answers import (
 )
 
 STATS = {"agent_id": AGENT_ID, "memories": 1, "edges": 2, "entities": 3, "pending_links": 0}
+JOB = {
+    "id": OTHER_ID,
+    "kind": "rebuild_links",
+    "agent_id": AGENT_ID,
+    "projection": None,
+    "status": "waiting",
+    "attempts": 0,
+    "error": None,
+    "done": 0,
+    "total": None,
+    "created_at": NOW,
+    "due_at": NOW,
+    "started_at": None,
+    "finished_at": None,
+}
 DELETED = {"id": MEMORY_ID, "status": "deleted"}
 EDGE_DELETED = {
     "source_id": MEMORY_ID,
@@ -56,6 +71,16 @@ ENDPOINTS = {
         AGENT,
     ),
     "agents.stats": (lambda c: c.agents.stats(AGENT_ID), "GET", f"/v1/agents/{AGENT_ID}/stats", STATS),
+    "agents.rebuild_links": (
+        lambda c: c.agents.rebuild_links(AGENT_ID),
+        "POST",
+        f"/v1/agents/{AGENT_ID}/rebuild-links",
+        JOB,
+    ),
+    "jobs.list": (lambda c: c.jobs.list(), "GET", "/v1/jobs", page(JOB)),
+    "jobs.get": (lambda c: c.jobs.get(OTHER_ID), "GET", f"/v1/jobs/{OTHER_ID}", JOB),
+    "jobs.retry": (lambda c: c.jobs.retry(OTHER_ID), "POST", f"/v1/jobs/{OTHER_ID}/retry", JOB),
+    "jobs.retry_dead": (lambda c: c.jobs.retry_dead(), "POST", "/v1/jobs/retry", {"retried": 2, "more": False}),
     "memories.create": (lambda c: c.memories.create(AGENT_ID, "a"), "POST", "/v1/memories", CREATED),
     "memories.get": (lambda c: c.memories.get(MEMORY_ID), "GET", f"/v1/memories/{MEMORY_ID}", DETAIL),
     "memories.list": (lambda c: c.memories.list(AGENT_ID), "GET", "/v1/memories", page(MEMORY)),

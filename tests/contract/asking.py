@@ -12,8 +12,10 @@ import httpx
 
 from tests.contract.places import Place
 from tests.contract.world import World
+from tests.fixtures.servers import openapi
 
 _JSON = {"content-type": "application/json"}
+_LINES = {"content-type": "application/x-ndjson"}
 
 
 def ask(http: httpx.Client, world: World, place: Place, text: str) -> httpx.Response:
@@ -30,6 +32,8 @@ def request_for(world: World, place: Place) -> dict[str, Any]:
         "create_agent": {"name": f"agent {uuid4()}"},
         "create_memory": of_agent | {"content": f"text {uuid4()}"},
         "create_memories": of_agent | {"items": [{"content": f"text {uuid4()}"}]},
+        "set_memory": of_agent | {"key": f"key {uuid4()}", "content": f"text {uuid4()}"},
+        "supersede_memory": {"content": f"text {uuid4()}"},
         "recall": of_agent | {"query": "Where is Alice?"},
         "list_memories": of_agent,
         "delete_memories": of_agent | {"session_id": "s", "dry_run": True},
@@ -47,7 +51,8 @@ def send(http: httpx.Client, place: Place, world: World, request: dict[str, Any]
     """Send a request to the place's operation, with the text in its path or header if the place is there."""
     address = _path(world, place, text)
     headers = [(place.way[0], as_header(text))] if place.inside == "header" else []
-    if place.inside != "path" and place.method in ("POST", "PATCH"):
+    json_body = place.operation != "import_agent" and place.inside != "path"
+    if json_body and place.method in ("POST", "PATCH", "PUT"):
         # In ASCII: what is no text can be written as an escape.
         headers += [(name, value.encode()) for name, value in _JSON.items()]
         return http.request(place.method, address, content=json.dumps(request), headers=headers)
@@ -55,7 +60,17 @@ def send(http: httpx.Client, place: Place, world: World, request: dict[str, Any]
         (name, item) for name, value in request.items() for item in (value if isinstance(value, list) else [value])
     ]
     query = "&".join(f"{name}={_quoted(item)}" for name, item in pairs)
-    return http.request(place.method, f"{address}?{query}" if query else address, headers=headers)
+    address = f"{address}?{query}" if query else address
+    if place.operation == "import_agent":
+        return http.request(place.method, address, content=_export(), headers=[*headers, *_LINES.items()])
+    return http.request(place.method, address, headers=headers)
+
+
+def _export() -> str:
+    """The lines that the document shows."""
+    body = openapi()["paths"]["/v1/agents/import"]["post"]["requestBody"]["content"]["application/x-ndjson"]
+    lines: str = next(iter(body["examples"].values()))["value"]
+    return lines
 
 
 def as_header(text: str) -> bytes:
@@ -69,7 +84,9 @@ def _path(world: World, place: Place, text: str) -> str:
         return re.sub(r"{\w+}", lambda _: _quoted(text), place.path)
     if place.method == "DELETE" and place.inside == "header":
         return _path_to_what_may_go(world, place)
-    return place.path.replace("{agent_id}", world.agent_id).replace("{job_id}", world.job_id)
+    path = place.path.replace("{agent_id}", world.agent_id).replace("{job_id}", world.job_id)
+    # One that is changed is nobody else's.
+    return path.replace("{memory_id}", world.memory_ids[0] if place.method == "GET" else world.new_memory())
 
 
 def _path_to_what_may_go(world: World, place: Place) -> str:

@@ -15,8 +15,7 @@ from tests.docs.running import lasting, run_python, run_shell, shown_commands
 def test_python_prints_what_the_page_says(
     page: Page, live_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # What a page writes into files stays out of the tree.
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path)  # some write files
     monkeypatch.setenv("ENGRAM_BASE_URL", live_server)
     for printed, said in run_python(page):
         assert lasting(printed) == lasting(said or "")

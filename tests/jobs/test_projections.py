@@ -88,6 +88,8 @@ async def test_one_memory_that_cannot_be_done_holds_up_no_other_and_is_given_up(
             assert sorted(picky.made) == sorted(set(written) - picky.poison)
             assert (dead[0].attempts, dead[0].error) == (3, "ValueError")
             assert await services.projector.pending() == 1
+            owed = (await space.stats()).projections["picky"]
+            assert (owed.pending, owed.failed, owed.dead) == (0, 0, 1)
             # Dead, it is left alone.
             tried = picky.tried
             await let_time_pass(services, timedelta(days=1))

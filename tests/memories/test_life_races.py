@@ -101,9 +101,10 @@ async def test_whatever_happens_at_once_time_has_no_overlaps(engram: AsyncEngram
     ids = [(await engram.memories.set(agent.id, "owner", f"{at} owns it")).id for at in range(4)]
     ids += [(await engram.memories.create(agent.id, f"{at} is free")).id for at in range(3)]
     statuses: Counter[str] = Counter()
+    purged: set[str] = set()
 
     def deeds(at: int) -> dict[str, Callable[[], Awaitable[Any]]]:
-        id, text = chance.choice(ids), f"Said by {at}, who was there."
+        (id, other), text = chance.sample(ids, 2), f"Said by {at}, who was there."
         return {
             "set": lambda: engram.memories.set(agent.id, "owner", text),
             "set early": lambda: engram.memories.set(agent.id, "owner", text, valid_from=f"2024-0{1 + at % 9}-01"),
@@ -111,6 +112,9 @@ async def test_whatever_happens_at_once_time_has_no_overlaps(engram: AsyncEngram
             "supersede": lambda: engram.memories.supersede(id, text),
             "delete": lambda: engram.memories.delete(id),
             "restore": lambda: engram.memories.restore(id),
+            "restore again": lambda: engram.memories.restore(id),
+            "edge": lambda: engram.graph.create_edge(id, other, "causal"),
+            "purge": lambda: engram.memories.purge(id),
         }
 
     async def work(worker: int) -> None:
@@ -124,19 +128,32 @@ async def test_whatever_happens_at_once_time_has_no_overlaps(engram: AsyncEngram
                 raise AssertionError(f"{name}: {failed}") from failed
             else:
                 statuses[name] += 1
-                ids.append(made.id)
+                if name == "purge":
+                    purged.add(made.id)
+                elif name != "edge" and made.id not in ids:
+                    ids.append(made.id)
 
     async with asyncio.timeout(LIMIT):
         await asyncio.gather(*(work(worker) for worker in range(10)))
-    assert {"set", "set early", "update", "supersede", "delete", "restore"} <= set(statuses), statuses
+    assert {"set", "set early", "update", "supersede", "delete", "restore", "edge", "purge"} <= set(statuses), statuses
 
     memories = await every_memory(engram, agent)
-    assert set(ids) <= set(memories)
+    assert set(memories) == set(ids) - purged
     for id in memories:
         found = await lines(engram, id)
         assert is_without_gaps(found[id]), id
     assert len([memory for memory in memories.values() if memory.key and memory.status == "current"]) <= 1
     for moment in sorted({memory.valid_from for memory in memories.values() if memory.key}):
         hits = await engram.memories.recall(agent.id, "Who owns it?", as_of=moment, top_k=200)
-        held = [(await lines(engram, hit.id))[hit.id] for hit in hits if hit.key]
-        assert len(held) <= 1, (moment, held)
+        held = [hit.id for hit in hits if hit.key]
+        assert len(held) <= 1, told(held, await lines(engram, held[0]))
+
+
+def told(ids: Sequence[str], states: dict[str, list[MemoryVersion]]) -> str:
+    """What these memories were, a line for each state."""
+    return "\n".join(
+        f"{state.id[-4:]} {state.version} {state.status.value} [{state.valid_from:%F %T.%f}, {state.valid_until}) until"
+        f" {state.recorded_until} {state.ended_by} {state.superseded_by and state.superseded_by[-4:]}"
+        for id in ids
+        for state in states[id]
+    )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import asyncpg
 import pytest
 
 from engram import AsyncEngram, UnprocessableEntityError
@@ -57,3 +60,32 @@ async def test_an_end_is_not_moved_into_the_time_of_another_value(engram: AsyncE
     for end in ("2024-03-02", None):
         with pytest.raises(UnprocessableEntityError, match="another value"):
             await engram.memories.update(ann.id, valid_until=end)
+
+
+async def test_a_value_that_is_restored_after_another_was_set_takes_its_place(
+    engram: AsyncEngram, agent: Agent, database_url: str
+) -> None:
+    """Though it was asked for while the other was not set yet."""
+    ann = await engram.memories.set(agent.id, "owner", "Ann owns it")
+    await engram.memories.set(agent.id, "owner", "Bob owns it")
+    connection = await asyncpg.connect(database_url)
+
+    async def until_waiting(count: int) -> None:
+        async with asyncio.timeout(15):
+            while count != await connection.fetchval(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            ):
+                await asyncio.sleep(0.01)
+                await connection.execute("SELECT pg_stat_clear_snapshot()")
+
+    async with connection.transaction():
+        await connection.execute("SELECT FROM memory_slots FOR UPDATE")
+        setting = asyncio.create_task(engram.memories.set(agent.id, "owner", "Cid owns it"))
+        await until_waiting(1)
+        restoring = asyncio.create_task(engram.memories.restore(ann.id))
+        await until_waiting(2)
+    await connection.close()
+    cid, again = await setting, await restoring
+    assert (again.status, again.valid_until) == ("current", None)
+    assert again.valid_from > cid.valid_from
+    assert (await engram.memories.get(cid.id)).valid_until == again.valid_from

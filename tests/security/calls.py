@@ -22,8 +22,8 @@ NDJSON = {"content-type": "application/x-ndjson"}
 # What no schema can know: the one relation in which the things of a test stand.
 VALUES = {"relation_type": "causal"}
 
-# An edge goes before its ends go, and an agent goes last.
-LAST = {"delete_edge": 1, "delete_memory": 2, "delete_agent": 3}
+# An edge goes before its ends go, a memory is gone for good after all else, and an agent goes last.
+LAST = {"delete_edge": 1, "delete_memory": 2, "delete_memories": 2, "purge_memory": 3, "delete_agent": 4}
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Call:
         sent: dict[str, Any] = {"params": self.params, "json": self.json} | changes
         if self.lines is not None:
             sent["content"] = self.lines
-            headers = {**dict(headers or {}), **NDJSON}
+            headers = [*httpx.Headers(headers or {}).raw, *httpx.Headers(NDJSON).raw]
         return await http.request(self.method, self.path, headers=headers, **sent)
 
 

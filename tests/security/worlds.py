@@ -63,12 +63,7 @@ class _Builder:
         # Twice, so that there is something that was before.
         await self._post("/v1/graph/edges", **ends, relation_type="causal", reason=f"{mark} because")
         for value in ("first", "second"):
-            body = {
-                "agent_id": agent,
-                "key": f"{mark}/slot",
-                "content": f"{mark} {value} value",
-                "user_id": f"{mark} user",
-            }
+            body = {"agent_id": agent, "key": f"{mark}/slot", "content": f"{mark} {value} value"}
             set_ = await self._http.put("/v1/memories", json=body, headers=self._tenant.headers())
             assert set_.status_code == 201, set_.text
             self.made.add(set_.json()["id"])

@@ -95,6 +95,10 @@ async def test_stats_count_what_an_agent_holds(engram: AsyncEngram, agent: Agent
     await engram.memories.delete(gone.id)
     stats = await engram.agents.stats(agent.id)
     assert (stats.agent_id, stats.memories, stats.entities, stats.pending_links) == (agent.id, 1, 1, 0)
+    assert (sum(stats.memories_by_status.values()), sum(stats.edges_by_type.values())) == (2, stats.edges)
+    assert stats.memories_by_status["deleted"] == 1
+    assert stats.postings > 0
+    assert stats.projections == {}
     assert kept.linked
 
 

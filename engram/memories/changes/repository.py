@@ -60,6 +60,24 @@ class ChangeRepository:
         )
         return {row["id"]: _standing(row) for row in rows}
 
+    async def lock_erasing(self, agent_id: UUID, id: UUID) -> Standing | None:
+        """A memory that is about to be erased, locked with those that it superseded, all in order: who writes an edge
+        to it waits for its end."""
+        rows = await self._driver.fetch(
+            f"""
+            SELECT {_COLUMNS} FROM memories
+            WHERE agent_id = $1 AND tenant_id = $2 AND id = ANY (ARRAY(
+                SELECT $3 UNION ALL
+                SELECT o.id FROM memories o WHERE o.agent_id = $1 AND o.tenant_id = $2 AND o.superseded_by = $3
+            ))
+            ORDER BY id FOR UPDATE
+            """,
+            agent_id,
+            self._tenant_id,
+            id,
+        )
+        return next((_standing(row) for row in rows if row["id"] == id), None)
+
     async def lock_slot(self, agent_id: UUID, slot_hash: bytes) -> datetime:
         """Let nobody else write to a slot until the transaction ends, also where it is empty. Now, which is later than
         any of its values was changed, whatever the clocks of other servers say."""

@@ -40,16 +40,6 @@ class PurgeRepository:
         )
         return [(row["content"], row["declared_entities"]) for row in rows]
 
-    async def older(self, agent_id: UUID, id: UUID) -> list[UUID]:
-        """What the memory superseded."""
-        rows = await self._driver.fetch(
-            "SELECT id FROM memories WHERE agent_id = $1 AND tenant_id = $2 AND superseded_by = $3 ORDER BY id",
-            agent_id,
-            self._tenant_id,
-            id,
-        )
-        return [row["id"] for row in rows]
-
     async def edges(self, agent_id: UUID, id: UUID) -> int:
         """Erase the memory's edges, and say how many there were. In the order of their keys, as they are written."""
         status: str = await self._driver.execute(

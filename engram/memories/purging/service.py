@@ -88,8 +88,7 @@ class PurgeService:
                 changes = ChangeRepository(connection, scope)
                 if memory.slot_hash is not None:
                     await changes.hold_slot(agent_id, memory.slot_hash)
-                older = await PurgeRepository(connection, scope).older(agent_id, id)
-                locked = (await changes.lock(agent_id, sorted([id, *older]))).get(id)
+                locked = await changes.lock_erasing(agent_id, id)
                 if locked is None:
                     return None
                 if locked.version != memory.version:
