@@ -96,7 +96,8 @@ class EntityProjection:
             async with self._database.transaction(scope) as connection:
                 entities = EntityRepository(connection, scope)
                 await self._agents.hold(connection, scope, agent_id)
-                standing = await self._texts.lock(connection, scope, agent_id, [text.id for text in texts])
+                # One whose text changed meanwhile is owed this anew.
+                standing = await self._texts.lock(connection, scope, agent_id, texts)
                 known = await entities.named_in(agent_id, offered)
                 if known == names:
                     mentions = [mention for mention in found if mention.memory_id in standing]

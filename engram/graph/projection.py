@@ -52,7 +52,7 @@ class ThematicProjection:
     async def project(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], settle: Settle) -> None:
         found = await self._near(scope, agent_id, memory_ids)
         links = [
-            NewEdge(source, target, RelationType.thematic, weight(similarity, self._threshold))
+            NewEdge(source, target, RelationType.thematic, weight(similarity, self._threshold), similarity)
             for source, target, similarity in found
         ]
         async with self._database.transaction(scope) as connection:

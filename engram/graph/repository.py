@@ -23,6 +23,9 @@ from engram.memories.known import memories
 from engram.memories.vectors import LINK_SETTINGS, VectorIndex
 from engram.tenants.scope import Scope
 
+_SAME = 1e-4
+"""Cosines of the same vectors differ by less, however they are computed."""
+
 _VECTOR_HEADER = 4
 """Bytes before the numbers of a vector as pgvector sends it."""
 
@@ -33,6 +36,8 @@ class NewEdge:
     target_id: UUID
     relation_type: RelationType
     weight: float
+    similarity: float
+    """The cosine of the vectors that it was found by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +69,40 @@ class EdgeRepository:
 
     async def link(self, agent_id: UUID, edges: Sequence[NewEdge], *, origin: str) -> None:
         """Write edges that we found. One that stands keeps the greater weight; one that was deleted stays so."""
-        best: dict[tuple[UUID, UUID, str], float] = {}
+        best: dict[tuple[UUID, UUID, str], NewEdge] = {}
         for edge in edges:
             ends = stored_ends(edge.source_id, edge.target_id, edge.relation_type)
             place = (*ends, edge.relation_type.value)
-            best[place] = max(best.get(place, 0.0), edge.weight)
+            if place not in best or best[place].weight < edge.weight:
+                best[place] = edge
+        if not best:
+            return
         # By numbers: to compare UUIDs by themselves takes a call in Python each time.
         rows = sorted(best.items(), key=lambda edge: (edge[0][0].int, edge[0][1].int, edge[0][2]))
-        # Only between memories that are still there: one may have been erased since it was found.
+        # Memories before edges, as whoever changes one takes them: its text does not change until this is done.
+        await self._driver.execute(
+            """
+            SELECT FROM memories WHERE agent_id = $1 AND tenant_id = $2 AND id = ANY ($3::uuid[])
+            ORDER BY id FOR SHARE
+            """,
+            agent_id,
+            self._tenant_id,
+            list({id for (source, target, _), _ in rows for id in (source, target)}),
+        )
+        # Only between memories that are as they were: one may have been erased, or say something else, since they were
+        # found near each other. What says something else is owed its links anew.
         await self._driver.execute(
             f"""
             INSERT INTO edges AS edge (
                 agent_id, tenant_id, source_id, target_id, relation_type, weight, origin, updated_at
             )
             SELECT $1, $2, new.source_id, new.target_id, new.relation_type, new.weight, $7, {known_from("new", "now()")}
-            FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::float8[])
-                AS new (source_id, target_id, relation_type, weight)
-            JOIN memories s ON s.agent_id = $1 AND s.id = new.source_id
-            JOIN memories t ON t.agent_id = $1 AND t.id = new.target_id
+            FROM unnest($3::uuid[], $4::uuid[], $5::text[], $6::float8[], $8::float8[])
+                AS new (source_id, target_id, relation_type, weight, similarity)
+            JOIN memories s ON s.agent_id = $1 AND s.tenant_id = $2 AND s.id = new.source_id
+            JOIN memories t ON t.agent_id = $1 AND t.tenant_id = $2 AND t.id = new.target_id
+            WHERE s.embedding_model_id = t.embedding_model_id
+                AND abs(1 - (s.embedding <=> t.embedding) - new.similarity) < {_SAME}
             ORDER BY new.source_id, new.target_id, new.relation_type
             ON CONFLICT (agent_id, source_id, target_id, relation_type) DO UPDATE
             SET weight = excluded.weight
@@ -92,8 +113,9 @@ class EdgeRepository:
             [source for (source, _, _), _ in rows],
             [target for (_, target, _), _ in rows],
             [relation for (_, _, relation), _ in rows],
-            [weight for _, weight in rows],
+            [edge.weight for _, edge in rows],
             origin,
+            [edge.similarity for _, edge in rows],
         )
 
     async def agent_of(self, memory_id: UUID, known_at: datetime | None, decay: Decay) -> AskedAgent | None:

@@ -66,10 +66,20 @@ def lexemes(known_at: datetime | None, p: Parameters) -> str:
 
 
 def passages(known_at: datetime | None, p: Parameters) -> str:
-    """``memory_passages``: the table, or without those of memories that were changed since."""
+    """``memory_passages``: the table, or without those of texts that were changed since."""
     if known_at is None:
         return "memory_passages"
     return (
         "(SELECT * FROM memory_passages s WHERE NOT EXISTS (SELECT FROM memory_versions k"
-        f" WHERE k.agent_id = s.agent_id AND k.memory_id = s.memory_id AND {then('k', known_at, p)}))"
+        f" WHERE k.agent_id = s.agent_id AND k.memory_id = s.memory_id AND {then('k', known_at, p)}"
+        f" AND {rewritten('k')}))"
+    )
+
+
+def rewritten(version: str) -> str:
+    """Whether the text of a row of ``memory_versions`` is another now: passages are of what is."""
+    return (
+        f"EXISTS (SELECT FROM memories c WHERE c.agent_id = {version}.agent_id AND c.tenant_id = {version}.tenant_id"
+        f" AND c.id = {version}.memory_id"
+        f" AND (c.content, c.embedding) IS DISTINCT FROM ({version}.content, {version}.embedding))"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -29,9 +28,9 @@ class MemoryRepository:
         self._driver = driver(connection)
         self._tenant_id = scope.tenant_id
         self._only = scope.agent_id
-        # One for all that a transaction counts: two writers that took two shards each, by chance, could wait for each
-        # other.
-        self._shard = random.randrange(COUNTER_SHARDS)  # noqa: S311 - spreads locks, guards nothing
+        # The connection's, so one for all that a transaction counts, through whichever repository: two writers that
+        # took two shards each could wait for each other.
+        self._shard = self._driver.get_server_pid() % COUNTER_SHARDS
 
     async def twins(self, agent_id: UUID, hashes: Sequence[bytes]) -> dict[bytes, Twin]:
         """Current memories by their dedup hash."""
@@ -234,28 +233,31 @@ class MemoryRepository:
         """Texts, at most ``max_chars`` of each, of the memories among these that are not deleted."""
         rows = await self._driver.fetch(
             """
-            SELECT id, left(content, $3) AS content FROM memories
-            WHERE agent_id = $1 AND id = ANY ($2::uuid[]) AND status <> 'deleted'
+            SELECT id, left(content, $3) AS content, md5(content) AS digest FROM memories
+            WHERE agent_id = $1 AND tenant_id = $4 AND id = ANY ($2::uuid[]) AND status <> 'deleted'
             ORDER BY id
             """,
             agent_id,
             list(ids),
             max_chars,
+            self._tenant_id,
         )
-        return [StoredText(row["id"], row["content"]) for row in rows]
+        return [StoredText(row["id"], row["content"], row["digest"]) for row in rows]
 
-    async def lock(self, agent_id: UUID, ids: Sequence[UUID]) -> set[UUID]:
-        """Those of these memories that are not deleted; until the transaction ends nobody else changes them."""
+    async def lock(self, agent_id: UUID, ids: Sequence[UUID]) -> dict[UUID, str]:
+        """Those of these memories that are not deleted, with the digests of their texts; until the transaction ends
+        nobody else changes them."""
         rows = await self._driver.fetch(
             """
-            SELECT id FROM memories
-            WHERE agent_id = $1 AND id = ANY ($2::uuid[]) AND status <> 'deleted'
+            SELECT id, md5(content) AS digest FROM memories
+            WHERE agent_id = $1 AND tenant_id = $3 AND id = ANY ($2::uuid[]) AND status <> 'deleted'
             ORDER BY id FOR NO KEY UPDATE
             """,
             agent_id,
             list(ids),
+            self._tenant_id,
         )
-        return {row["id"] for row in rows}
+        return {row["id"]: row["digest"] for row in rows}
 
     async def lock_changing(self, agent_id: UUID, ids: Sequence[UUID]) -> dict[UUID, datetime]:
         """Lock those of these memories that are not deleted, in the order of their ids, to be changed: since when each

@@ -69,3 +69,5 @@ class Twin:
 class StoredText:
     id: UUID
     content: str
+    digest: str
+    """Of the whole text, to tell later whether it is still this one."""

@@ -25,6 +25,10 @@ class MemoryTexts:
         """Memories in which all terms of one of the phrases stand: of each phrase the latest ``limit``."""
         return await MemoryRepository(connection, scope).holding_all(agent_id, phrases, limit)
 
-    async def lock(self, connection: AsyncConnection, scope: Scope, agent_id: UUID, ids: Sequence[UUID]) -> set[UUID]:
-        """Those of these memories that stand; until the transaction ends nobody else changes them."""
-        return await MemoryRepository(connection, scope).lock(agent_id, ids)
+    async def lock(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, texts: Sequence[StoredText]
+    ) -> set[UUID]:
+        """Those of the memories with these texts that stand and say the same still; until the transaction ends nobody
+        else changes them."""
+        standing = await MemoryRepository(connection, scope).lock(agent_id, [text.id for text in texts])
+        return {text.id for text in texts if standing.get(text.id) == text.digest}

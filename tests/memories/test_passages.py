@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from engram.db.database import driver
 from engram.memories import vectors as vector_search
+from engram.memories.changes.schemas import MemoryUpdate
 from engram.memories.passages import MAX_PASSAGES, passages
 from engram.memories.tuning import MemoryTuning
 from engram.recall.tuning import RecallTuning
@@ -52,6 +53,25 @@ async def test_a_sentence_in_a_long_text_is_found_by_its_own_vector(space: Space
     (hit,) = [hit for hit in (await space.ask(**QUERY)).results if hit.id == long.id]
     (whole,) = [hit for hit in (await (await space.tuned(whole_only())).ask(**QUERY)).results if hit.id == long.id]
     assert hit.vector_score > whole.vector_score + 0.1
+
+
+async def test_what_was_known_is_found_by_its_passages_whatever_but_its_text_has_changed(space: Space) -> None:
+    long = await space.remember(LONG)
+    known_at = (await space.get(long.id)).recorded_at
+
+    async def score() -> float:
+        return (await space.hits(**QUERY, known_at=known_at))[long.id].vector_score
+
+    before = await score()
+    await space.services.changes.revisions.update(DEFAULT_SCOPE, long.id, MemoryUpdate(tags=["music"]))
+    assert await score() == before
+    await space.forget(long.id)
+    assert await score() == before
+    await space.services.changes.restorations.restore(DEFAULT_SCOPE, long.id)
+    update = MemoryUpdate(content=f"{LONG} No violin.")
+    await space.services.changes.revisions.update(DEFAULT_SCOPE, long.id, update)
+    # The passages are of another text now.
+    assert await score() < before
 
 
 async def test_the_score_is_that_of_the_nearest_passage(space: Space) -> None:

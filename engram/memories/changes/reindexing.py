@@ -57,16 +57,20 @@ class Reindexing:
         self._index = index
         self._entities = entities
 
-    async def remove(self, connection: AsyncConnection, scope: Scope, agent_id: UUID, id: UUID) -> None:
-        """Take terms and names away, and leave the passages."""
-        await MemoryRepository(connection, scope).remove_terms(agent_id, [id])
-        await self._entities.forget(connection, scope, agent_id, [id])
+    async def replace(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, id: UUID, found_by: Indexed, *, standing: bool
+    ) -> None:
+        """Put in terms and declared names, and the passages where there are any, in place of those that are
+        ``standing`` in the index. Names are recognised anew by what follows a write.
 
-    async def add(self, connection: AsyncConnection, scope: Scope, agent_id: UUID, id: UUID, found_by: Indexed) -> None:
-        """Put in terms and declared names, and the passages where there are any. Names are recognised anew by what
-        follows a write."""
+        Names go first and counts last, as in every write: two that change what they share wait, and do not deadlock.
+        """
         memories = MemoryRepository(connection, scope)
+        if standing:
+            await self._entities.forget(connection, scope, agent_id, [id])
         await self._entities.declare(connection, scope, agent_id, found_by.declaration)
+        if standing:
+            await memories.remove_terms(agent_id, [id])
         await memories.add_terms(agent_id, found_by.postings, found_by.terms)
         if found_by.passages is None:
             return

@@ -81,18 +81,7 @@ class ChangeRepository:
     async def lock_slot(self, agent_id: UUID, slot_hash: bytes) -> datetime:
         """Let nobody else write to a slot until the transaction ends, also where it is empty. Now, which is later than
         any of its values was changed, whatever the clocks of other servers say."""
-        await self._driver.execute(
-            "INSERT INTO memory_slots (agent_id, slot_hash, tenant_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-            agent_id,
-            slot_hash,
-            self._tenant_id,
-        )
-        await self._driver.execute(
-            "SELECT FROM memory_slots WHERE agent_id = $1 AND slot_hash = $2 AND tenant_id = $3 FOR UPDATE",
-            agent_id,
-            slot_hash,
-            self._tenant_id,
-        )
+        await self.hold_slot(agent_id, slot_hash)
         last: datetime | None = await self._driver.fetchval(
             "SELECT max(updated_at) FROM memories WHERE agent_id = $1 AND tenant_id = $2 AND slot_hash = $3",
             agent_id,
@@ -101,6 +90,18 @@ class ChangeRepository:
         )
         now = datetime.now(UTC)
         return now if last is None else max(now, last + TICK)
+
+    async def hold_slot(self, agent_id: UUID, slot_hash: bytes) -> None:
+        """The same, without a moment. In one statement, or the row might go with the slot's last value in between."""
+        await self._driver.execute(
+            """
+            INSERT INTO memory_slots (agent_id, slot_hash, tenant_id) VALUES ($1, $2, $3)
+            ON CONFLICT (agent_id, slot_hash) DO UPDATE SET tenant_id = excluded.tenant_id WHERE false
+            """,
+            agent_id,
+            slot_hash,
+            self._tenant_id,
+        )
 
     async def neighbours(
         self, agent_id: UUID, slot_hash: bytes, begins: datetime, *, but: UUID | None = None

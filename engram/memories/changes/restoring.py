@@ -131,13 +131,11 @@ class RestorationService:
         if slot is not None:
             await changes.trim(agent_id, slot, id)
             await successions.cut(between, begins, place.valid_until, now=now)
-        if not memory.deleted:
-            await self._reindexing.remove(connection, scope, agent_id, id)
-        await self._reindexing.add(connection, scope, agent_id, id, read.found_by)
         if not undone:
             if memory.superseded_by is not None:
                 await successions.close((memory.superseded_by, id, begins), now=now)
             await successions.draw(id, begins, between, now=now)
+        await self._reindexing.replace(connection, scope, agent_id, id, read.found_by, standing=not memory.deleted)
         await self._writing.writer.owe(connection, scope, agent_id, [id], now, changed=True)
         replaced = [between.before.id] if between.before is not None else []
         await self._audit.record(connection, scope, Action.memory_restore, agent_id=agent_id, targets=[id, *replaced])

@@ -63,9 +63,7 @@ class RevisionService:
             try:
                 written = await self._write(scope, id, revision)
             except UniqueViolationError:
-                raise ConflictProblem(
-                    "The same text stands already, as another memory of this user and session."
-                ) from None
+                raise ConflictProblem(SAID_ALREADY) from None
             if written is None:
                 continue  # changed by someone else since it was read
             if revision.found_by is not None:
@@ -131,10 +129,9 @@ class RevisionService:
             now = after(datetime.now(UTC), memory)
             await changes.revise(memory.agent_id, id, revision.changes, now=now)
             if revision.found_by is not None:
-                await self._reindexing.remove(connection, scope, memory.agent_id, id)
-                await self._reindexing.add(connection, scope, memory.agent_id, id, revision.found_by)
                 if "embedding" in revision.changes:
                     await self._links.forget(connection, scope, memory.agent_id, id, now)
+                await self._reindexing.replace(connection, scope, memory.agent_id, id, revision.found_by, standing=True)
                 await self._writing.writer.owe(connection, scope, memory.agent_id, [id], now, changed=True)
             await self._audit.record(
                 connection,

@@ -164,7 +164,10 @@ class SettingService:
         assert value.replaces is not None
         changes = ChangeRepository(connection, scope)
         successions = Successions(connection, scope, value.agent_id, self._edges)
-        memory = (await changes.lock(value.agent_id, [value.replaces])).get(value.replaces)
+        dedup = prepared.rows[0].dedup_hash
+        twin = await self._twin(connection, scope, value.agent_id, dedup)
+        locked = await changes.lock(value.agent_id, sorted({value.replaces, *([twin] if twin is not None else [])}))
+        memory = locked.get(value.replaces)
         if memory is None or memory.deleted:
             raise memory_not_found(value.replaces)
         _check_superseding(memory, value.item)
@@ -174,9 +177,16 @@ class SettingService:
             return memory.id, False
         between = Between(memory, None)
         row = _begun(prepared, value.item, begins)
-        twin = await self._twin(connection, scope, value.agent_id, row)
-        # One with the same text that stands already takes the place.
-        id = row.id if twin is None or twin == memory.id else twin
+        id = row.id
+        if twin is not None and twin != memory.id:
+            standing = locked.get(twin)
+            if standing is None or not standing.current or standing.dedup_hash != dedup:
+                raise _Overtaken
+            # One with the same text that stands already takes the place, but for one that has ended.
+            if standing.valid_until is None or standing.valid_until > begins:
+                id = twin
+            else:
+                await MemoryRepository(connection, scope).release_ended(value.agent_id, [twin], begins)
         await successions.place(id, begins, between, ended_by="supersede", now=now)
         if id == row.id and not await self._insert(
             connection, scope, value, replace(prepared, rows=[row]), postings, now
@@ -186,10 +196,12 @@ class SettingService:
         await self._note(connection, scope, Action.memory_supersede, value.agent_id, id, between)
         return id, id == row.id
 
-    async def _twin(self, connection: AsyncConnection, scope: Scope, agent_id: UUID, row: NewMemory) -> UUID | None:
-        assert row.dedup_hash is not None  # it has no key
-        twins = await MemoryRepository(connection, scope).twins(agent_id, [row.dedup_hash])
-        return twins[row.dedup_hash].id if twins else None
+    async def _twin(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, dedup: bytes | None
+    ) -> UUID | None:
+        assert dedup is not None  # it has no key
+        twins = await MemoryRepository(connection, scope).twins(agent_id, [dedup])
+        return twins[dedup].id if twins else None
 
     async def _insert(
         self,

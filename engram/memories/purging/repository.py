@@ -40,28 +40,9 @@ class PurgeRepository:
         )
         return [(row["content"], row["declared_entities"]) for row in rows]
 
-    async def lock_slot(self, agent_id: UUID, slot_hash: bytes) -> None:
-        """Before its values, as whoever writes to it does."""
-        await self._driver.execute(
-            "SELECT FROM memory_slots WHERE agent_id = $1 AND slot_hash = $2 AND tenant_id = $3 FOR UPDATE",
-            agent_id,
-            slot_hash,
-            self._tenant_id,
-        )
-
     async def edges(self, agent_id: UUID, id: UUID) -> int:
-        """Erase the memory's edges and what they were, and say how many rows that was. In the order of their keys, as
-        they are written."""
-        before: str = await self._driver.execute(
-            """
-            DELETE FROM edge_versions
-            WHERE agent_id = $1 AND tenant_id = $2 AND (source_id = $3 OR target_id = $3)
-            """,
-            agent_id,
-            self._tenant_id,
-            id,
-        )
-        now: str = await self._driver.execute(
+        """Erase the memory's edges, and say how many there were. In the order of their keys, as they are written."""
+        status: str = await self._driver.execute(
             """
             DELETE FROM edges WHERE ctid = ANY (ARRAY(
                 SELECT e.ctid FROM edges e
@@ -73,7 +54,20 @@ class PurgeRepository:
             self._tenant_id,
             id,
         )
-        return _rows(before) + _rows(now)
+        return _rows(status)
+
+    async def edge_versions(self, agent_id: UUID, id: UUID) -> int:
+        """Erase what the memory's edges were, after its row: then nobody writes more of it."""
+        status: str = await self._driver.execute(
+            """
+            DELETE FROM edge_versions
+            WHERE agent_id = $1 AND tenant_id = $2 AND (source_id = $3 OR target_id = $3)
+            """,
+            agent_id,
+            self._tenant_id,
+            id,
+        )
+        return _rows(status)
 
     async def of_memory(self, agent_id: UUID, id: UUID) -> dict[str, int]:
         """Erase what belongs to the memory alone, by the names of the receipt."""

@@ -85,9 +85,10 @@ class PurgeService:
             names, spellings = await asyncio.to_thread(_declared, id, said, language)
             async with self._tenants.administration(scope) as connection:
                 await self._agents.hold(connection, scope, agent_id)
+                changes = ChangeRepository(connection, scope)
                 if memory.slot_hash is not None:
-                    await PurgeRepository(connection, scope).lock_slot(agent_id, memory.slot_hash)
-                locked = await ChangeRepository(connection, scope).lock_erasing(agent_id, id)
+                    await changes.hold_slot(agent_id, memory.slot_hash)
+                locked = await changes.lock_erasing(agent_id, id)
                 if locked is None:
                     return None
                 if locked.version != memory.version:
@@ -113,12 +114,14 @@ class PurgeService:
         edges = await purges.edges(agent_id, id)
         passages = await purges.passages(agent_id, id)
         terms = await purges.terms(agent_id, id)
+        erased = await purges.of_memory(agent_id, id)
+        entities = await purges.names(agent_id, names, spellings)
+        # What counts them is locked after all that others count under.
         await memories.remove_passages(agent_id, [id])
         if not memory.deleted:
             await memories.remove_terms(agent_id, [id])
-        erased = await purges.of_memory(agent_id, id)
         await purges.row(agent_id, id, memory.slot_hash, memory.superseded_by)
-        entities = await purges.names(agent_id, names, spellings)
+        edges += await purges.edge_versions(agent_id, id)
         return {
             "memories": 1,
             "terms": terms,

@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from engram.db.parameters import Parameters
-from engram.memories.known import then
+from engram.memories.known import rewritten, then
 from engram.memories.predicates import Visibility
 
 _MEMORY = (
@@ -64,7 +64,8 @@ class Selection:
             return known
         return (
             f"{known} AND NOT EXISTS (SELECT FROM memory_versions k"
-            f" WHERE {self.mine('k', p)} AND k.memory_id = s.memory_id AND {then('k', self.known_at, p)})"
+            f" WHERE {self.mine('k', p)} AND k.memory_id = s.memory_id AND {then('k', self.known_at, p)}"
+            f" AND {rewritten('k')})"
         )
 
     def edges(self, p: Parameters) -> str:
