@@ -14,6 +14,21 @@ down_revision = "0011"
 branch_labels = None
 depends_on = None
 
+# Nothing of an agent that is being imported is erased before all of it is there.
+EXPIRED = """
+    CREATE OR REPLACE FUNCTION engram_expired_memories(deleted_before timestamptz, most integer)
+    RETURNS TABLE (tenant_id uuid, agent_id uuid, memory_id uuid)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$
+    BEGIN
+        RETURN QUERY
+        SELECT m.tenant_id, m.agent_id, m.id FROM memories m
+        WHERE m.status = 'deleted' AND m.deleted_at <= deleted_before{but}
+        ORDER BY m.deleted_at LIMIT least(coalesce(most, 0), 10000);
+    END
+    $$
+"""
+BUT_IMPORTING = " AND NOT EXISTS (SELECT FROM agents a WHERE a.id = m.agent_id AND a.importing)"
+
 FUNCTION = "engram_abandoned_imports(timestamptz, integer)"
 
 
@@ -35,12 +50,19 @@ def upgrade() -> None:
         """
     )
     schema = op.get_bind().execute(text("SELECT quote_ident(current_schema())")).scalar_one()
+    op.execute(EXPIRED.format(but=BUT_IMPORTING))
+    expired = "engram_expired_memories(timestamptz, integer)"
+    op.execute(f"ALTER FUNCTION {expired} SET search_path = {schema}, pg_temp")
     op.execute(f"ALTER FUNCTION {FUNCTION} SET search_path = {schema}, pg_temp")
     op.execute(f"REVOKE ALL ON FUNCTION {FUNCTION} FROM PUBLIC")
     op.execute(f"GRANT EXECUTE ON FUNCTION {FUNCTION} TO engram_server")
 
 
 def downgrade() -> None:
+    op.execute(EXPIRED.format(but=""))
+    schema = op.get_bind().execute(text("SELECT quote_ident(current_schema())")).scalar_one()
+    expired = "engram_expired_memories(timestamptz, integer)"
+    op.execute(f"ALTER FUNCTION {expired} SET search_path = {schema}, pg_temp")
     op.execute(f"DROP FUNCTION {FUNCTION}")
     # What of an agent was imported when the server was stopped is no agent that anybody should see.
     op.execute("DELETE FROM agents WHERE importing")

@@ -106,7 +106,7 @@ class EdgeRepository:
             ORDER BY new.source_id, new.target_id, new.relation_type
             ON CONFLICT (agent_id, source_id, target_id, relation_type) DO UPDATE
             SET weight = excluded.weight
-            WHERE edge.invalidated_at IS NULL AND edge.weight < excluded.weight
+            WHERE edge.invalidated_at IS NULL AND edge.weight < excluded.weight AND edge.origin = excluded.origin
             """,
             agent_id,
             self._tenant_id,

@@ -16,6 +16,7 @@ BEYOND_SCHEMA = {
     "goes with no other criterion": "no schema asks for one field of several, none of which is empty",
     "source_id and target_id must differ": "no schema compares two fields",
     "of a key's value stays": "whether a memory has a key, the server knows",
+    "is when it took the place of": "what a memory superseded, the server knows",
     "is settled by": "what a memory was superseded by, the server knows",
     "is that of the memory whose place is taken": "whose a memory is, the server knows",
     "must not be before that of": "when a memory began, the server knows",

@@ -97,3 +97,39 @@ async def test_a_value_that_is_restored_after_another_was_set_takes_its_place(
     assert (again.status, again.valid_until) == ("current", None)
     assert again.valid_from > cid.valid_from
     assert (await engram.memories.get(cid.id)).valid_until == again.valid_from
+
+
+async def test_the_beginning_of_what_took_a_place_stays(engram: AsyncEngram, agent: Agent) -> None:
+    ann = await engram.memories.create(agent.id, "Ann owns it.", valid_from="2024-01-01")
+    bob = await engram.memories.supersede(ann.id, "Bob owns it.", valid_from="2024-03-01")
+    for begins in ("2024-02-01", "2024-05-01"):
+        with pytest.raises(UnprocessableEntityError, match="took the place"):
+            await engram.memories.update(bob.id, valid_from=begins)
+
+
+async def test_a_text_that_begins_later_takes_a_place_when_it_begins(engram: AsyncEngram, agent: Agent) -> None:
+    ann = await engram.memories.create(agent.id, "Ann owns it.", valid_from="2024-01-01")
+    bob = await engram.memories.create(agent.id, "Bob owns it.")
+    again = await engram.memories.supersede(ann.id, "Bob owns it.")
+    assert (again.id, again.deduplicated) == (bob.id, True)
+    assert (await engram.memories.get(ann.id)).valid_until >= bob.valid_from
+
+
+async def test_what_is_kept_of_each_time_outgrows_no_index(
+    engram: AsyncEngram, agent: Agent, database_url: str
+) -> None:
+    """Entries of an index are bounded, and a memory may come back any number of times."""
+    first = await engram.memories.set(agent.id, "owner", "Ann owns it", session_id="s")
+    await engram.memories.set(agent.id, "owner", "Bob owns it", session_id="s")
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(
+        """
+        UPDATE memories SET earlier = (
+            SELECT range_agg(tstzrange(at, at + interval '1 minute'))
+            FROM generate_series('2020-01-01Z'::timestamptz, '2020-03-01Z', '1 hour') AS at
+        )
+        """
+    )
+    await connection.close()
+    assert (await engram.memories.restore(first.id)).status == "current"
+    await engram.memories.set(agent.id, "owner", "Cid owns it", session_id="s")

@@ -134,6 +134,21 @@ class ChangeRepository:
         assert row is not None  # two scalars
         return row["before"], row["after"]
 
+    async def superseded(self, agent_id: UUID, id: UUID) -> bool:
+        """Whether a memory took the place of another that stands."""
+        found: bool = await self._driver.fetchval(
+            """
+            SELECT EXISTS (
+                SELECT FROM memories m
+                WHERE m.agent_id = $1 AND m.tenant_id = $2 AND m.superseded_by = $3 AND m.status <> 'deleted'
+            )
+            """,
+            agent_id,
+            self._tenant_id,
+            id,
+        )
+        return found
+
     async def held_beside(self, agent_id: UUID, memory: Standing) -> bool:
         """Whether other values of a memory's slot held while it would have."""
         return bool(

@@ -122,6 +122,8 @@ class RevisionService:
             memory = (await changes.lock(found.agent_id, [id])).get(id)
             if memory is None or memory.deleted or memory.version != revision.version:
                 return None
+            if "valid_from" in revision.changes and await changes.superseded(memory.agent_id, id):
+                raise InvalidInputProblem.of("valid_from", "is when it took the place of another memory, and stays")
             if "valid_until" in revision.changes and memory.slot_hash is not None:
                 longer = replace(memory, valid_until=revision.changes["valid_until"])
                 if await changes.held_beside(memory.agent_id, longer):

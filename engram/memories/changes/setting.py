@@ -184,7 +184,7 @@ class SettingService:
                 raise _Overtaken
             # One with the same text that stands already takes the place, but for one that has ended.
             if standing.valid_until is None or standing.valid_until > begins:
-                id = twin
+                id, begins = twin, max(begins, standing.valid_from)
             else:
                 await MemoryRepository(connection, scope).release_ended(value.agent_id, [twin], begins)
         await successions.place(id, begins, between, ended_by="supersede", now=now)

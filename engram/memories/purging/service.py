@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -21,7 +22,7 @@ from engram.memories.changes.schemas import MemoryPurged
 from engram.memories.purging.repository import ExpiredMemories, PurgeRepository
 from engram.memories.repository import MemoryRepository
 from engram.memories.service import ATTEMPTS, CONTESTED, memory_not_found
-from engram.problems import ConflictProblem
+from engram.problems import ConflictProblem, NotFoundProblem
 from engram.tenants.database import TenantDatabase
 from engram.tenants.roles import Role
 from engram.tenants.scope import Scope
@@ -62,9 +63,9 @@ class PurgeService:
             due = datetime.now(UTC) - self._recovery
             expired, before = await self._expired(due), erased
             for tenant_id, agent_id, memory_id in expired:
-                receipt = await self._erase(Scope(tenant_id, Role.admin), agent_id, memory_id, deleted_before=due)
-                erased += receipt is not None
-            # What is being imported is found, and not erased before it is all there.
+                scope = Scope(tenant_id, Role.admin)
+                with suppress(NotFoundProblem):  # the agent went meanwhile, with all that it held
+                    erased += await self._erase(scope, agent_id, memory_id, deleted_before=due) is not None
             if len(expired) < EXPIRED_BATCH or erased == before:
                 return erased
 
