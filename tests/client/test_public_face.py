@@ -56,6 +56,7 @@ def test_importing_the_clients_loads_wire_models_and_no_server() -> None:
         "engram.characters",
         "engram.wire",
         "engram.health",
+        "engram.memories.criteria",
         "engram.memories.filters",
         "engram.proxies",
         "engram.transfer.lines",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -17,6 +18,7 @@ from schemathesis.hooks import unregister
 from engram.tenants.roles import Role
 from tests.fixtures.tenants import Tenant
 
+_AFTER_ALL = "2999-01-01T00:00:00Z"
 _LEFT_ALONE = "0"
 """Ids that end so are left as they were drawn; most name nothing."""
 
@@ -52,11 +54,13 @@ class World:
         def before_call(context: HookContext, case: Case, kwargs: dict[str, Any]) -> None:
             use_a_new_key(case)
             existing = self._existing(case)
-            for place in (case.path_parameters, case.query, case.body):
+            for place in (case.path_parameters, case.query, case.body, *_edges_of(case.body)):
                 for name in existing.keys() & (place.keys() if isinstance(place, dict) else ()):
                     # What is drawn may have been seen in an answer. Nothing is deleted that others need.
                     if _is_id(place[name]) and (_deletes(case) or not place[name].endswith(_LEFT_ALONE)):
                         place[name] = existing[name]()
+            if case.path == "/v1/memories/{memory_id}" and _is_moment((case.query or {}).get("known_at")):
+                case.query["known_at"] = _AFTER_ALL  # before it was written there is no memory
 
         schemathesis.hook(before_call)
         try:
@@ -71,9 +75,10 @@ class World:
             self.connect(first, second, case.query.get("relation_type"))
         deleted = _deletes(case) and case.path
         emptied = deleted in ("/v1/agents/{agent_id}", "/v1/memories/delete")
+        spent = deleted == "/v1/memories/{memory_id}" or case.path.endswith(("/purge", "/supersede"))
         return {
             "agent_id": self.new_agent if emptied else lambda: self.agent_id,
-            "memory_id": self.new_memory if deleted == "/v1/memories/{memory_id}" else lambda: first,
+            "memory_id": self.new_memory if spent else lambda: first,
             "job_id": lambda: self.job_id,
             "source_id": lambda: first,
             "target_id": lambda: second,
@@ -112,7 +117,19 @@ def use_a_new_key(case: Case) -> None:
 
 
 def _deletes(case: Case) -> bool:
-    return case.method == "DELETE" or case.path == "/v1/memories/delete"
+    return case.method == "DELETE" or case.path == "/v1/memories/delete" or case.path.endswith("/purge")
+
+
+def _is_moment(value: object) -> bool:
+    try:
+        return isinstance(value, str) and datetime.fromisoformat(value) is not None
+    except ValueError:
+        return False
+
+
+def _edges_of(body: object) -> list[object]:
+    edges = body.get("edges") if isinstance(body, dict) else None
+    return edges if isinstance(edges, list) else []
 
 
 def _is_id(value: object) -> bool:
