@@ -75,8 +75,6 @@ class EdgeRepository:
             place = (*ends, edge.relation_type.value)
             if place not in best or best[place].weight < edge.weight:
                 best[place] = edge
-        if not best:
-            return
         # By numbers: to compare UUIDs by themselves takes a call in Python each time.
         rows = sorted(best.items(), key=lambda edge: (edge[0][0].int, edge[0][1].int, edge[0][2]))
         # Memories before edges, as whoever changes one takes them: its text does not change until this is done.

@@ -46,9 +46,9 @@ class Write:
 
 async def writes(engram: AsyncEngram, agent: Agent) -> dict[str, Write]:
     """One request for every operation that writes, each of which has something to change; the agent's end is last."""
-    one, two, three = [
-        await engram.memories.create(agent.id, text) for text in ("Alice sings", "Bob rows", "Carol paints")
-    ]
+    texts = ("Alice sings", "Bob rows", "Carol paints", "Fay reads", "Gil cooks", "Hal knits")
+    one, two, three, four, five, six = [await engram.memories.create(agent.id, text) for text in texts]
+    await engram.memories.delete(six.id)
     await engram.graph.create_edge(one.id, two.id, "supports", reason="both are fun")
     ends = {"source_id": one.id, "target_id": two.id}
     items = [{"content": "Dan dances"}, {"content": "Alice sings"}]
@@ -61,6 +61,12 @@ async def writes(engram: AsyncEngram, agent: Agent) -> dict[str, Write]:
         "update_agent": Write("PATCH", f"/v1/agents/{agent.id.upper()}", {"metadata": {"said": "in confidence"}}),
         "create_memory": Write("POST", "/v1/memories", {"agent_id": agent.id, "content": "Erin climbs"}),
         "create_memories": Write("POST", "/v1/memories/batch", {"agent_id": agent.id, "items": items}),
+        "set_memory": Write("PUT", "/v1/memories", {"agent_id": agent.id, "key": "k", "content": "Ida skates"}),
+        "update_memory": Write("PATCH", f"/v1/memories/{one.id}", {"tags": ["in confidence"]}),
+        "supersede_memory": Write("POST", f"/v1/memories/{four.id}/supersede", {"content": "Fay writes"}),
+        "restore_memory": Write("POST", f"/v1/memories/{six.id}/restore"),
+        "purge_memory": Write("POST", f"/v1/memories/{five.id}/purge"),
+        "delete_memories": Write("POST", "/v1/memories/delete", {"agent_id": agent.id, "session_id": "none"}),
         "create_edge": Write("POST", "/v1/graph/edges", {**ends, "relation_type": "causal", "reason": "in confidence"}),
         "create_edges": Write(
             "POST",
@@ -116,7 +122,7 @@ class TestRepeating:
         self, http: httpx.AsyncClient, engram: AsyncEngram, agent: Agent, database: Database
     ) -> None:
         sent = await writes(engram, agent)
-        assert set(sent) == {
+        assert {*sent, "import_agent"} == {
             operation["operationId"]
             for operations in openapi()["paths"].values()
             for method, operation in operations.items()
@@ -516,6 +522,8 @@ class TestDocument:
         for path, operations in openapi()["paths"].items():
             for method, operation in operations.items():
                 writes = method != "get" and operation.get("x-engram-role") in ("writer", "admin")
+                # An import is read as it comes, and never repeated by itself.
+                writes = writes and operation["operationId"] != "import_agent"
                 named = [given for given in operation.get("parameters", []) if given["name"] == "Idempotency-Key"]
                 assert len(named) == int(writes), (method, path)
                 for status, response in operation["responses"].items():

@@ -152,6 +152,6 @@ async def test_an_unknown_address_is_a_problem_document_too(http: httpx.AsyncCli
 
 
 async def test_a_wrong_method_is_refused_and_the_right_ones_are_named(http: httpx.AsyncClient) -> None:
-    response = await http.put("/v1/memories")
+    response = await http.put("/v1/agents")
     assert (response.status_code, response.json()["type"]) == (405, "method-not-allowed")
     assert response.headers["allow"] == "GET, POST"

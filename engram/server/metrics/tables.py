@@ -10,6 +10,7 @@ import engram.graph.models
 import engram.idempotency.models
 import engram.jobs.models
 import engram.memories.models
+import engram.memories.versions.models
 import engram.tenants.models  # noqa: F401 (each adds its tables to the metadata)
 from engram.db.base import Base
 from engram.jobs.models import QUEUE_TABLES
