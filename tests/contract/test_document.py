@@ -15,6 +15,6 @@ def test_the_server_keeps_to_its_document(world: World, phase: str) -> None:
     with world.inhabited():
         found = Findings.of(published(world.url, world.key, phase))
     assert not found.complaints, "\n\n".join(found.complaints[:20])
-    if phase != "examples":  # of some there are none
+    if phase == "coverage":  # of some there are no examples, and what is drawn follows what was answered
         # A run in which an operation does nothing but refuse has not tested it.
         assert not [label for label in OPERATIONS if not any(status < 300 for status in found.statuses[label])]

@@ -18,7 +18,7 @@ from schemathesis.hooks import unregister
 from engram.tenants.roles import Role
 from tests.fixtures.tenants import Tenant
 
-_AFTER_ALL = "2999-01-01T00:00:00Z"
+_BEFORE_ALL, _AFTER_ALL = "0001-01-02T00:00:00Z", "2999-01-01T00:00:00Z"
 _LEFT_ALONE = "0"
 """Ids that end so are left as they were drawn; most name nothing."""
 
@@ -59,6 +59,10 @@ class World:
                     # What is drawn may have been seen in an answer. Nothing is deleted that others need.
                     if _is_id(place[name]) and (_deletes(case) or not place[name].endswith(_LEFT_ALONE)):
                         place[name] = existing[name]()
+            if case.path.endswith("/supersede") and isinstance(case.body, dict):
+                # Whose it is comes from the memory whose place is taken: most that is drawn is somebody else's.
+                for name in ("user_id", "session_id"):
+                    case.body.pop(name, None)
             if case.path == "/v1/memories/{memory_id}" and _is_moment((case.query or {}).get("known_at")):
                 case.query["known_at"] = _AFTER_ALL  # before it was written there is no memory
 
@@ -88,10 +92,10 @@ class World:
         return self._posted("/v1/agents", name=f"doomed {uuid4()}")
 
     def new_memory(self) -> str:
-        return self._remember(f"doomed {uuid4()}")
+        return self._remember(f"doomed {uuid4()}", valid_from=_BEFORE_ALL)
 
-    def _remember(self, text: str) -> str:
-        fields = {"agent_id": self.agent_id, "content": text, "session_id": "s", "entities": ["Alice"]}
+    def _remember(self, text: str, **more: Any) -> str:
+        fields = {"agent_id": self.agent_id, "content": text, "session_id": "s", "entities": ["Alice"], **more}
         return self._posted("/v1/memories", **fields)
 
     def connect(self, source: str, target: str, relation: Any) -> None:
