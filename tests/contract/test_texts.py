@@ -23,7 +23,9 @@ from tests.contract.places import KEY, Place, places
 from tests.contract.world import World
 from tests.fixtures.fuzzing import EXAMPLES, SEED, drawing
 
-PLACES = places()
+# Of a memory that takes another's place these come from that one, and others are refused whatever they say.
+SETTLED = {("supersede_memory", ("user_id",)), ("supersede_memory", ("session_id",))}
+PLACES = [place for place in places() if (place.operation, place.way) not in SETTLED]
 MANY = drawing(20 * EXAMPLES)
 
 
