@@ -26,7 +26,8 @@ from engram.tenants.roles import Role
 REPLAYED = "Idempotent-Replayed"
 MAX_KEY_CHARS = 255
 
-_SHORT = 4096
+_RECEIPT_BYTES = 1024
+"""More than the receipt of an erased memory takes."""
 
 _KEY = re.compile(rf"[\x21-\x7e]{{1,{MAX_KEY_CHARS}}}")
 
@@ -99,13 +100,16 @@ def _subject(request: Request, body: BaseModel | None, response: Response) -> Su
     given: Mapping[str, Any] = {**request.query_params, **request.path_params, **dict(body or ())}
     if (agent_id := given.get("agent_id")) is not None:
         return Subject(agent_id=UUID(agent_id))
-    if (memory_id := given.get("memory_id") or given.get("source_id")) is not None:
-        # What erases a memory says whose it was; to look that up afterwards would be too late.
-        answered = from_json(bytes(response.body)) if len(response.body) < _SHORT else {}
-        whose = answered.get("agent_id")
-        return Subject(memory_id=UUID(memory_id)) if whose is None else Subject(agent_id=UUID(whose))
+    memory_id = given.get("memory_id") or given.get("source_id")
     if edges := given.get("edges"):
-        return Subject(memory_id=UUID(edges[0].source_id))  # all are of one agent
+        memory_id = edges[0].source_id  # all are of one agent
+    if memory_id is not None:
+        answered = from_json(bytes(response.body)) if len(response.body) < _RECEIPT_BYTES else {}
+        if "purged_at" in answered:
+            # Of what was erased only the receipt says whose it was.
+            return Subject(agent_id=UUID(answered["agent_id"]))
+        # An answer that holds a text is not kept where that was erased meanwhile.
+        return Subject(memory_id=UUID(memory_id))
     # What names neither makes an agent, and answers with it, or is about jobs.
     answer = from_json(bytes(response.body))
     if all(isinstance(value, int) for value in answer.values()):

@@ -233,12 +233,19 @@ class ChangeRepository:
             )
 
     async def cut(
-        self, agent_id: UUID, ids: Sequence[UUID], begins: datetime, ends: datetime | None, *, now: datetime
+        self,
+        agent_id: UUID,
+        ids: Sequence[UUID],
+        begins: datetime,
+        ends: datetime | None,
+        *,
+        ended_by: str,
+        now: datetime,
     ) -> None:
         """Take a period out of what memories that are locked held in earlier: something else held then."""
-        status: str = await self._driver.execute(
+        rows = await self._driver.fetch(
             """
-            SELECT FROM memories
+            SELECT id FROM memories
             WHERE agent_id = $1 AND tenant_id = $2 AND id = ANY ($3::uuid[]) AND earlier && tstzrange($4, $5)
             """,
             agent_id,
@@ -247,9 +254,10 @@ class ChangeRepository:
             begins,
             ends,
         )
-        if status == "SELECT 0":
+        overlapping = [row["id"] for row in rows]
+        if not overlapping:
             return
-        await self._versions.archive(agent_id, ids, "set", now)
+        await self._versions.archive(agent_id, overlapping, ended_by, now)
         await self._driver.execute(
             """
             UPDATE memories SET earlier = nullif(earlier - tstzmultirange(tstzrange($4, $5)), '{}'),
@@ -258,7 +266,7 @@ class ChangeRepository:
             """,
             agent_id,
             self._tenant_id,
-            list(ids),
+            overlapping,
             begins,
             ends,
             now,

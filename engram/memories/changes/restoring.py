@@ -130,7 +130,7 @@ class RestorationService:
         await successions.place(id, begins, between, moved=[place], ended_by="restore", now=now)
         if slot is not None:
             await changes.trim(agent_id, slot, id)
-            await successions.cut(between, begins, place.valid_until, now=now)
+            await successions.cut(between, begins, place.valid_until, ended_by="restore", now=now)
         if not undone:
             if memory.superseded_by is not None:
                 await successions.close((memory.superseded_by, id, begins), now=now)

@@ -37,6 +37,8 @@ class _Revision:
 
     version: int
     changes: dict[str, Any]
+    embedded: Embedded | None
+    """Of the new text: it is embedded once, however often is tried."""
     found_by: Indexed | None
 
 
@@ -55,9 +57,10 @@ class RevisionService:
         what the embedder raises.
         """
         id = UUID(memory_id)
-        embedded: dict[str, Embedded] = {}
+        embedded: Embedded | None = None
         for _ in range(ATTEMPTS):
             revision = await self._revision(scope, id, request, embedded)
+            embedded = revision.embedded
             if not revision.changes:
                 return await self._writing.memories.get(scope, memory_id)
             try:
@@ -71,9 +74,7 @@ class RevisionService:
             return await self._writing.memories.get(scope, memory_id)
         raise ConflictProblem(CONTESTED)
 
-    async def _revision(
-        self, scope: Scope, id: UUID, request: MemoryUpdate, embedded: dict[str, Embedded]
-    ) -> _Revision:
+    async def _revision(self, scope: Scope, id: UUID, request: MemoryUpdate, embedded: Embedded | None) -> _Revision:
         async with self._writing.database.snapshot(scope) as connection:
             memory = await ChangeRepository(connection, scope).find(id)
             if memory is None or memory.deleted:
@@ -85,11 +86,9 @@ class RevisionService:
         _check_window(memory, changes)
         passages = None
         if "content" in changes or request.embedding is not None:
-            if not embedded:
-                embedded["it"] = await self._embed(memory, request)
-            vectors = embedded["it"]
-            changes |= {"embedding": vectors.whole, "chunks": vectors.chunks}
-            passages = vectors.passages
+            embedded = embedded or await self._embed(memory, request)
+            changes |= {"embedding": embedded.whole, "chunks": embedded.chunks}
+            passages = embedded.passages
         found_by = None
         if passages is not None or changes.keys() & _FOUND_BY:
             found_by = await asyncio.to_thread(
@@ -103,7 +102,7 @@ class RevisionService:
                 passages=passages,
                 propose_names=self._writing.propose_names,
             )
-        return _Revision(memory.version, changes, found_by)
+        return _Revision(memory.version, changes, embedded, found_by)
 
     async def _embed(self, memory: Standing, request: MemoryUpdate) -> Embedded:
         item = MemoryItem.model_construct(content=request.content or memory.content, embedding=request.embedding)
@@ -118,7 +117,7 @@ class RevisionService:
                 return None
             await self._writing.agents.hold(connection, scope, found.agent_id)
             if "valid_until" in revision.changes and found.slot_hash is not None:
-                await changes.lock_slot(found.agent_id, found.slot_hash)
+                await changes.hold_slot(found.agent_id, found.slot_hash)
             memory = (await changes.lock(found.agent_id, [id])).get(id)
             if memory is None or memory.deleted or memory.version != revision.version:
                 return None

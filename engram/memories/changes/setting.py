@@ -153,7 +153,8 @@ class SettingService:
             row = replace(row, superseded_by=between.after.id, ends_early=between.after.valid_from)
         await successions.place(row.id, begins, between, ended_by="set", now=now)
         await self._insert(connection, scope, value, replace(prepared, rows=[row]), postings, now)
-        await successions.cut(between, begins, ends(value.item.valid_until, begins, between.after), now=now)
+        until = ends(value.item.valid_until, begins, between.after)
+        await successions.cut(between, begins, until, ended_by="set", now=now)
         await successions.draw(row.id, begins, between, now=now)
         await self._note(connection, scope, Action.memory_set, value.agent_id, row.id, between)
         return row.id, True

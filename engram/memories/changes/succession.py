@@ -75,10 +75,13 @@ class Successions:
         if places:
             await self._changes.place(self._agent_id, places, ended_by=ended_by, now=now)
 
-    async def cut(self, between: Between, begins: datetime, ends: datetime | None, *, now: datetime) -> None:
+    async def cut(
+        self, between: Between, begins: datetime, ends: datetime | None, *, ended_by: str, now: datetime
+    ) -> None:
         """Take the period in which a value holds out of what others of its slot held in earlier."""
         if between.held:
-            await self._changes.cut(self._agent_id, [memory.id for memory in between.held], begins, ends, now=now)
+            ids = [memory.id for memory in between.held]
+            await self._changes.cut(self._agent_id, ids, begins, ends, ended_by=ended_by, now=now)
 
     async def draw(self, id: UUID, begins: datetime, between: Between, *, now: datetime) -> None:
         """The edges from the value ``id`` to what it follows, and to it from what follows it."""
