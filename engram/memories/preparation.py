@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -16,7 +14,7 @@ from engram.entities.proposals import proposed_names
 from engram.memories.dedup import dedup_hash
 from engram.memories.embedding import Embedded
 from engram.memories.indexing import terms_of
-from engram.memories.rows import IndexedTerms, NewMemory
+from engram.memories.rows import IndexedTerms, NewMemory, as_json
 from engram.memories.schemas import EntityRole, MemoryItem
 from engram.text.stopwords import stop_words
 
@@ -97,7 +95,3 @@ def prepare(
             )
         )
     return Prepared(rows, terms, declare(declared, proposals))
-
-
-def as_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

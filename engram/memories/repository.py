@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.agents.hidden import of_seen_agent
 from engram.db.database import driver
+from engram.db.moments import aware
 from engram.db.parameters import Parameters
 from engram.db.vectors import packed
 from engram.embeddings.base import Vectors
@@ -18,6 +19,7 @@ from engram.memories import known
 from engram.memories.models import WIRE_COLUMNS
 from engram.memories.postings import Postings
 from engram.memories.rows import IndexedTerms, NewMemory, StoredText, Twin
+from engram.memories.term_repository import TermRepository
 from engram.tenants.scope import Scope
 
 COUNTER_SHARDS = 16
@@ -26,6 +28,7 @@ COUNTER_SHARDS = 16
 class MemoryRepository:
     def __init__(self, connection: AsyncConnection, scope: Scope) -> None:
         self._driver = driver(connection)
+        self._terms = TermRepository(connection, scope)
         self._tenant_id = scope.tenant_id
         self._only = scope.agent_id
         # The connection's, so one for all that a transaction counts, through whichever repository: two writers that
@@ -37,7 +40,7 @@ class MemoryRepository:
         rows = await self._driver.fetch(
             "SELECT dedup_hash, id, valid_until FROM engram_twins($1, $2::bytea[])", agent_id, list(hashes)
         )
-        return {row["dedup_hash"]: Twin(row["id"], _aware(row["valid_until"])) for row in rows}
+        return {row["dedup_hash"]: Twin(row["id"], aware(row["valid_until"])) for row in rows}
 
     async def release_ended(self, agent_id: UUID, ids: Sequence[UUID], now: datetime) -> None:
         """Let those of these memories that have ended no longer stand for ones to be written."""
@@ -112,30 +115,7 @@ class MemoryRepository:
 
     async def add_terms(self, agent_id: UUID, postings: Postings, terms: Mapping[UUID, IndexedTerms]) -> None:
         """Index new memories, and add them to the agent's running counts."""
-        for part in postings.parts():
-            await self._driver.execute(
-                """
-                INSERT INTO memory_terms (agent_id, tenant_id, term, memory_id, frequency, length)
-                SELECT $1, $2, new.term, ($3::uuid[])[new.owner], new.frequency, ($4::int[])[new.owner]
-                FROM unnest($5::text[], $6::int[], $7::smallint[]) AS new (term, owner, frequency)
-                """,
-                agent_id,
-                self._tenant_id,
-                postings.ids,
-                postings.lengths,
-                *part,
-            )
-        await self._driver.execute(
-            """
-            INSERT INTO memory_lexemes (agent_id, tenant_id, memory_id, length, lexemes)
-            SELECT $1, $2, new.* FROM unnest($3::uuid[], $4::int[], $5::bytea[]) AS new
-            """,
-            agent_id,
-            self._tenant_id,
-            postings.ids,
-            postings.lengths,
-            [terms[id].packed for id in postings.ids],
-        )
+        await self._terms.add(agent_id, postings, terms)
         await self._count(agent_id, memories=len(postings.ids), terms=sum(postings.lengths))
 
     async def add_passages(self, agent_id: UUID, model_id: int, passages: Mapping[UUID, Vectors]) -> None:
@@ -348,8 +328,3 @@ class MemoryRepository:
             list(ids),
             now,
         )
-
-
-def _aware(moment: datetime | None) -> datetime | None:
-    """The driver reads the last moment there is without its time zone."""
-    return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from engram.embeddings.base import Vectors
@@ -71,3 +73,8 @@ class StoredText:
     content: str
     digest: str
     """Of the whole text, to tell later whether it is still this one."""
+
+
+def as_json(value: Any) -> str:
+    """A value as its column of JSON takes it, with its letters as they are."""
+    return json.dumps(value, ensure_ascii=False)

@@ -195,10 +195,7 @@ class MemoryService:
         agent = await self._agents.get(scope, agent_id)
         now = datetime.now(UTC)
         for at, item in enumerate(items):
-            if item.valid_until is not None and item.valid_from is None and item.valid_until <= now:
-                raise InvalidInputProblem.of(
-                    f"{prefix.format(at)}valid_until", "must be later than valid_from, which is now by default"
-                )
+            check_window(item, now, prefix=prefix.format(at))
         hashes = await asyncio.to_thread(hashes_of, items)
         for _ in range(ATTEMPTS):
             try:
@@ -295,6 +292,13 @@ def _stands(twin: Twin | None, item: MemoryItem, now: datetime) -> bool:
     if twin is None or twin.valid_until is None or twin.valid_until > now:
         return twin is not None
     return item.valid_until is not None and item.valid_until <= now
+
+
+def check_window(item: MemoryItem, now: datetime, *, prefix: str = "") -> None:
+    """Raises InvalidInputProblem, naming the field behind ``prefix``, for an end before the beginning, which is now
+    where none is given."""
+    if item.valid_until is not None and item.valid_from is None and item.valid_until <= now:
+        raise InvalidInputProblem.of(f"{prefix}valid_until", "must be later than valid_from, which is now by default")
 
 
 def memory_not_found(id: object) -> NotFoundProblem:

@@ -5,7 +5,6 @@ Rows are locked in the order of their ids, after the row of their slot where the
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -16,7 +15,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.agents.hidden import of_seen_agent
 from engram.db.database import driver
+from engram.db.moments import aware
 from engram.memories.changes.rows import TICK, Place, Standing
+from engram.memories.rows import as_json
 from engram.memories.versions.repository import VersionRepository
 from engram.tenants.scope import Scope
 
@@ -315,20 +316,16 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
 _REVISABLE = {
     "content": _same,
     "tags": _same,
-    "metadata": _json,
+    "metadata": as_json,
     "source": _same,
     "confidence": _same,
     "valid_from": _same,
     "valid_until": _same,
     "stated_until": _same,
-    "declared_entities": _json,
+    "declared_entities": as_json,
     "dedup_hash": _same,
     "chunks": _same,
     "embedding": _same,
@@ -341,6 +338,5 @@ _MOMENTS = ("valid_from", "valid_until", "stated_until")
 
 def _standing(row: asyncpg.Record) -> Standing:
     values = dict(row)
-    # The driver reads the last moment there is without its time zone.
-    values |= {name: values[name].replace(tzinfo=UTC) for name in _MOMENTS if values[name] is not None}
+    values |= {name: aware(values[name]) for name in _MOMENTS}
     return Standing(**values)

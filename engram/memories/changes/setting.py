@@ -25,7 +25,7 @@ from engram.memories.preparation import Prepared, Slot, prepare
 from engram.memories.repository import MemoryRepository
 from engram.memories.rows import NewMemory
 from engram.memories.schemas import MemoryCreated, MemoryItem
-from engram.memories.service import ATTEMPTS, CONTESTED, memory_not_found
+from engram.memories.service import ATTEMPTS, CONTESTED, check_window, memory_not_found
 from engram.problems import ConflictProblem, InvalidInputProblem
 from engram.telemetry.counting import memories_written
 from engram.telemetry.stages import stage
@@ -94,7 +94,7 @@ class SettingService:
         return memory.id if memory is not None and _says_the_same(memory, item, begins) else None
 
     async def _write(self, scope: Scope, value: _Value) -> MemoryCreated:
-        _check_window(value.item)
+        check_window(value.item, datetime.now(UTC))
         with stage("write.embed"):
             embedded = [await self._writing.embedded(value.item)]
         for _ in range(ATTEMPTS):
@@ -251,11 +251,6 @@ def _hash(value: _Value) -> bytes | None:
     if value.slot is not None:
         return None
     return dedup_hash(item.content, user_id=item.user_id, session_id=item.session_id, valid_from=item.valid_from)
-
-
-def _check_window(item: MemoryItem) -> None:
-    if item.valid_until is not None and item.valid_from is None and item.valid_until <= datetime.now(UTC):
-        raise InvalidInputProblem.of("valid_until", "must be later than valid_from, which is now by default")
 
 
 def _check_superseding(memory: Standing, item: MemoryItem) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+from engram.db.moments import aware
 from engram.memories.dedup import dedup_hash
 from engram.transfer.vectors import as_text
 
@@ -33,7 +34,7 @@ def memory_at(moment: datetime) -> Callable[[Row], dict[str, Any]]:
     def record(row: Row) -> dict[str, Any]:
         begins, ends = _window_at(row, moment)
         # One of its text may be current beside it.
-        known = row["status"] == "current" and begins == _aware(row["valid_from"])
+        known = row["status"] == "current" and begins == aware(row["valid_from"])
         plain = {
             **row,
             "status": "current",
@@ -111,9 +112,9 @@ def _state(row: Row) -> dict[str, Any]:
         "metadata": row["metadata"],
         "source": row["source"],
         "confidence": row["confidence"],
-        "valid_from": _aware(row["valid_from"]),
-        "valid_until": _aware(row["valid_until"]),
-        "stated_until": _aware(row["stated_until"]),
+        "valid_from": aware(row["valid_from"]),
+        "valid_until": aware(row["valid_until"]),
+        "stated_until": aware(row["stated_until"]),
         "earlier": _periods(row["earlier"]),
         "recorded_at": row["recorded_at"],
         "deleted_at": row["deleted_at"],
@@ -135,8 +136,8 @@ def _edge(row: Row) -> dict[str, Any]:
         "origin": row["origin"],
         "label": row["label"],
         "reason": row["reason"],
-        "valid_from": _aware(row["valid_from"]),
-        "valid_until": _aware(row["valid_until"]),
+        "valid_from": aware(row["valid_from"]),
+        "valid_until": aware(row["valid_until"]),
         "earlier": _periods(row["earlier"]),
         "recorded_at": row["recorded_at"],
         "invalidated_at": row["invalidated_at"],
@@ -150,13 +151,13 @@ def _twin(row: Row) -> str | None:
     scope = {name: row[name] for name in ("user_id", "session_id", "key")}
     if row["dedup_hash"] == dedup_hash(row["content"], **scope):
         return "undated"
-    dated = dedup_hash(row["content"], **scope, valid_from=_aware(row["valid_from"]))
+    dated = dedup_hash(row["content"], **scope, valid_from=aware(row["valid_from"]))
     return "dated" if row["dedup_hash"] == dated else None
 
 
 def _window_at(row: Row, moment: datetime) -> tuple[datetime | None, datetime | None]:
     """The period around a moment in which something held: its last, or one of those before."""
-    begins, ends = _aware(row["valid_from"]), _aware(row["valid_until"])
+    begins, ends = aware(row["valid_from"]), aware(row["valid_until"])
     if (begins is None or begins <= moment) and (ends is None or ends > moment):
         return begins, ends
     for earlier in _bounds(row["earlier"] or ()):
@@ -170,9 +171,4 @@ def _periods(ranges: Any) -> list[list[datetime | None]] | None:
 
 
 def _bounds(ranges: Iterable[Any]) -> list[tuple[datetime | None, datetime | None]]:
-    return [(_aware(one.lower), _aware(one.upper)) for one in ranges]
-
-
-def _aware(moment: datetime | None) -> datetime | None:
-    """The driver reads the last moment there is without its time zone."""
-    return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment
+    return [(aware(one.lower), aware(one.upper)) for one in ranges]

@@ -110,22 +110,24 @@ class Making:
             constraint = error.constraint_name or ""
             if constraint in _MODEL:
                 raise model_replaced() from None
-            if len(batch.lines) > 1:
-                first, second = batch.halves()
-                middle = len(first.lines)
-                await self._write(first, made.before(middle))
-                await self._write(second, made.after(middle))
+            if await self._wrote_by_halves(batch, made):
                 return
             field, message = _CONSTRAINTS.get(constraint, ("", f"breaks the rule {constraint}"))
             raise batch.lines[0].wrong(field, message) from None
         except asyncpg.DataError as error:
-            if len(batch.lines) > 1:
-                first, second = batch.halves()
-                middle = len(first.lines)
-                await self._write(first, made.before(middle))
-                await self._write(second, made.after(middle))
+            if await self._wrote_by_halves(batch, made):
                 return
             raise batch.lines[0].wrong("", f"cannot be stored: {type(error).__name__}") from None
+
+    async def _wrote_by_halves(self, batch: Batch, made: Made) -> bool:
+        """False for a single line, which has no halves."""
+        if len(batch.lines) == 1:
+            return False
+        first, second = batch.halves()
+        middle = len(first.lines)
+        await self._write(first, made.before(middle))
+        await self._write(second, made.after(middle))
+        return True
 
     async def _embedded(self, batch: Batch) -> Made:
         texts = await asyncio.to_thread(self._rows.texts, batch)

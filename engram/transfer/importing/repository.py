@@ -3,7 +3,6 @@ sets both in what it writes."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -14,8 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from engram.agents.erasure import HELD_BY_AGENT, erase_agent
 from engram.db.database import driver
 from engram.db.vectors import packed
-from engram.memories.postings import Postings
-from engram.memories.rows import IndexedTerms
+from engram.memories.rows import as_json
+from engram.memories.term_repository import TermRepository
 from engram.tenants.scope import Scope
 from engram.transfer.importing.rows import MemoryRows, Row
 from engram.transfer.schemas import ExportedAgent
@@ -92,6 +91,7 @@ _READ = {
 class ImportRepository:
     def __init__(self, connection: AsyncConnection, scope: Scope, agent_id: UUID, model_id: int) -> None:
         self._connection = connection
+        self._terms = TermRepository(connection, scope)
         self._driver = driver(connection)
         self._tenant_id = scope.tenant_id
         self._agent_id = agent_id
@@ -110,8 +110,8 @@ class ImportRepository:
             self._tenant_id,
             name,
             agent.language,
-            json.dumps(agent.metadata, ensure_ascii=False),
-            json.dumps(agent.decay_multipliers),
+            as_json(agent.metadata),
+            as_json(agent.decay_multipliers),
             agent.hop_penalty,
             now,
         )
@@ -212,7 +212,7 @@ class ImportRepository:
             self._tenant_id,
             slots,
         )
-        await self._add_terms(made.postings, made.terms)
+        await self._terms.add(self._agent_id, made.postings, made.terms)
         await self._driver.execute(
             """
             INSERT INTO memory_passages (agent_id, tenant_id, embedding_model_id, memory_id, position, embedding)
@@ -236,32 +236,6 @@ class ImportRepository:
             [id for id, _, _ in made.owed],
             [projection for _, projection, _ in made.owed],
             [version for _, _, version in made.owed],
-        )
-
-    async def _add_terms(self, postings: Postings, terms: Mapping[UUID, IndexedTerms]) -> None:
-        for part in postings.parts():
-            await self._driver.execute(
-                """
-                INSERT INTO memory_terms (agent_id, tenant_id, term, memory_id, frequency, length)
-                SELECT $1, $2, new.term, ($3::uuid[])[new.owner], new.frequency, ($4::int[])[new.owner]
-                FROM unnest($5::text[], $6::int[], $7::smallint[]) AS new (term, owner, frequency)
-                """,
-                self._agent_id,
-                self._tenant_id,
-                postings.ids,
-                postings.lengths,
-                *part,
-            )
-        await self._driver.execute(
-            """
-            INSERT INTO memory_lexemes (agent_id, tenant_id, memory_id, length, lexemes)
-            SELECT $1, $2, new.* FROM unnest($3::uuid[], $4::int[], $5::bytea[]) AS new
-            """,
-            self._agent_id,
-            self._tenant_id,
-            postings.ids,
-            postings.lengths,
-            [terms[id].packed for id in postings.ids],
         )
 
     async def add(self, table: str, rows: Sequence[Row]) -> None:

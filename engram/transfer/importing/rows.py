@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +14,7 @@ from engram.memories.dedup import dedup_hash, slot_hash
 from engram.memories.indexing import terms_of
 from engram.memories.passages import MAX_PASSAGES, passages
 from engram.memories.postings import Postings
-from engram.memories.rows import IndexedTerms
+from engram.memories.rows import IndexedTerms, as_json
 from engram.transfer.importing.reading import Batch, Numbered
 from engram.transfer.renaming import Renaming
 from engram.transfer.vectors import from_text
@@ -211,9 +210,9 @@ class Rows:
             else None,
             "user_id": line.user_id,
             "session_id": line.session_id,
-            "tags": _json(line.tags),
-            "metadata": _json(line.metadata),
-            "declared_entities": _json(declared),
+            "tags": as_json(line.tags),
+            "metadata": as_json(line.metadata),
+            "declared_entities": as_json(declared),
             "source": line.source,
             "confidence": line.confidence,
             "valid_from": line.valid_from,
@@ -267,10 +266,6 @@ class Rows:
 
 def _slot(line: Any) -> bytes | None:
     return slot_hash(line.key, user_id=line.user_id, session_id=line.session_id) if line.key is not None else None
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _multirange(periods: Sequence[Sequence[datetime | None]] | None) -> str | None:
