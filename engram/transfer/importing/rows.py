@@ -264,10 +264,6 @@ class Rows:
         }
 
 
-def _slot(line: Any) -> bytes | None:
-    return slot_hash(line.key, user_id=line.user_id, session_id=line.session_id) if line.key is not None else None
-
-
 def _multirange(periods: Sequence[Sequence[datetime | None]] | None) -> str | None:
     """As Postgres reads it."""
     if periods is None:
