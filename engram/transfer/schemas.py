@@ -7,7 +7,7 @@ that knows the format.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
@@ -194,19 +194,24 @@ class MemoryLine(_State):
         return self
 
 
-class MemoryVersionLine(_State):
-    type: Literal["memory_version"]
-    memory_id: Id
-    version: Version
+class _Past(Line):
+    """What was known for a time."""
+
     recorded_from: Recorded
     recorded_until: Recorded
-    ended_by: Ending
 
     @model_validator(mode="after")
-    def _known(self) -> MemoryVersionLine:
+    def _known(self) -> Self:
         if self.recorded_until <= self.recorded_from:
             raise ValueError("recorded_until must be later than recorded_from")
         return self
+
+
+class MemoryVersionLine(_State, _Past):
+    type: Literal["memory_version"]
+    memory_id: Id
+    version: Version
+    ended_by: Ending
 
 
 class EntityLine(Line):
@@ -255,16 +260,8 @@ class EdgeLine(_EdgeState):
     updated_at: Recorded
 
 
-class EdgeVersionLine(_EdgeState):
+class EdgeVersionLine(_EdgeState, _Past):
     type: Literal["edge_version"]
-    recorded_from: Recorded
-    recorded_until: Recorded
-
-    @model_validator(mode="after")
-    def _known(self) -> EdgeVersionLine:
-        if self.recorded_until <= self.recorded_from:
-            raise ValueError("recorded_until must be later than recorded_from")
-        return self
 
 
 class FooterLine(Line):
