@@ -21,6 +21,7 @@ from engram.embeddings.registry import open_embedder
 from engram.entities.canonical import singular
 from engram.entities.projection import EntityProjection
 from engram.entities.service import EntityService
+from engram.facts.service import FactService
 from engram.graph.decay import Decay
 from engram.graph.projection import ThematicProjection
 from engram.graph.service import GraphService
@@ -61,6 +62,7 @@ class Services:
     memories: MemoryService
     changes: MemoryChanges
     graph: GraphService
+    facts: FactService
     recall: RecallService
     audit: AuditService
     exports: ExportService
@@ -163,6 +165,7 @@ async def assemble(
         memories=memories,
         changes=changes,
         graph=GraphService(tenants, agents, tuning.graph, decay),
+        facts=FactService(tenants, agents),
         recall=RecallService(tenants, embedder, index, tuning, decay),
         audit=AuditService(tenants),
         exports=ExportService(tenants, agents, model, at_once=at_once),

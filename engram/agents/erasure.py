@@ -9,6 +9,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from engram.db.database import driver
 
 HELD_BY_AGENT = (
+    "fact_closures",
+    "fact_memories",
+    "facts",
+    "fact_words",
+    "fact_slots",
+    "fact_merges",
     "edge_versions",
     "edges",
     "mentions",

@@ -30,6 +30,13 @@ class Action(StrEnum):
     memory_purge = "memory.purge"
     edge_create = "edge.create"
     edge_delete = "edge.delete"
+    fact_append = "fact.append"
+    fact_delete = "fact.delete"
+    fact_undo = "fact.undo"
+    """Taken back as if it had never been appended."""
+    fact_restore = "fact.restore"
+    fact_merge = "fact.merge"
+    fact_unmerge = "fact.unmerge"
     job_retry = "job.retry"
     key_create = "key.create"
     key_revoke = "key.revoke"
@@ -56,7 +63,9 @@ class AuditEvent(ResponseModel):
     key_prefix: str | None
     action: Action
     agent_id: Id | None
-    targets: list[Id] = Field(description="What was changed: memories, both ends of an edge, a key, jobs.")
+    targets: list[Id] = Field(
+        description="What was changed: memories, both ends of an edge, facts, merges, a key, jobs."
+    )
     details: dict[str, Any] = Field(description="Counts, and the names of fields that changed.")
     request_id: str | None
 

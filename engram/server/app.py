@@ -15,6 +15,8 @@ from starlette.middleware import Middleware
 
 import engram.agents.routes
 import engram.audit.routes
+import engram.facts.merge_routes
+import engram.facts.routes
 import engram.graph.exploration_routes
 import engram.graph.routes
 import engram.jobs.routes
@@ -53,6 +55,8 @@ _ROUTERS = (
     engram.memories.changes.routes.router,
     engram.graph.routes.router,
     engram.graph.exploration_routes.router,
+    engram.facts.merge_routes.router,
+    engram.facts.routes.router,
     engram.audit.routes.router,
     engram.jobs.routes.router,
     health.router,

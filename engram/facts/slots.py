@@ -1,0 +1,89 @@
+"""How facts of some slots come to be believed otherwise. Pure.
+
+From what is known of the slots and what happens in them it follows which ends change.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from engram.db.moments import aware
+from engram.facts.rows import Closure, NewFact, closure, value_of
+from engram.facts.schemas import FactStatus
+from engram.facts.supersession import End, Value, ends
+
+TICK = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Appending:
+    """What appending facts comes to: each with its end and when it was learnt, and what else ends earlier."""
+
+    new: list[tuple[NewFact, Closure, datetime]]
+    closed: list[Closure]
+
+
+def later_than(rows: Iterable[Mapping[str, Any]], now: datetime) -> datetime:
+    """Now, which is later than any of these facts was changed, whatever the clocks of other servers say."""
+    changed: Iterable[datetime] = (row["updated_at"] for row in rows)
+    return max([now, *(moment + TICK for moment in changed)])
+
+
+def appending(facts: Sequence[NewFact], rows: Sequence[Mapping[str, Any]], now: datetime) -> Appending:
+    """Append facts, learnt one after the other from ``now`` on, to slots in which ``rows`` have not ended before."""
+    slots: defaultdict[UUID, list[Value]] = defaultdict(list)
+    for row in rows:
+        slots[row["slot"]].append(value_of(row))
+    learnt: list[tuple[NewFact, datetime]] = []
+    settled: dict[str, End] = {}
+    for place, fact in enumerate(facts):
+        recorded_at = now + place * TICK
+        learnt.append((fact, recorded_at))
+        slots[fact.slot].append(_value(fact, recorded_at))
+    for values in slots.values():
+        settled.update(ends(values))
+    new = [
+        (fact, closure(str(fact.id), FactStatus.standing, settled[str(fact.id)]), recorded_at)
+        for fact, recorded_at in learnt
+    ]
+    return Appending(new, _changed(rows, settled))
+
+
+def changing(id: UUID, status: FactStatus, rows: Sequence[Mapping[str, Any]], fact: Mapping[str, Any]) -> list[Closure]:
+    """Give a fact another status: what comes to be believed of it, which is the first, and of others of its slot.
+
+    ``rows`` are those of the slot that end when it begins or later.
+    """
+    values = [value_of(row) for row in rows if row["id"] != id]
+    values.append(replace(value_of(fact), status=status))
+    settled = ends(values)
+    return [closure(str(id), status, settled[str(id)]), *_changed([row for row in rows if row["id"] != id], settled)]
+
+
+def _value(fact: NewFact, recorded_at: datetime) -> Value:
+    return Value(
+        id=str(fact.id),
+        object=fact.item.object,
+        valid_from=fact.item.valid_from or recorded_at,
+        stated_until=fact.item.valid_until,
+        recorded_at=recorded_at,
+        supersede=fact.item.supersede,
+        status=FactStatus.standing,
+    )
+
+
+def _changed(rows: Iterable[Mapping[str, Any]], settled: Mapping[str, End]) -> list[Closure]:
+    """Ends of facts that are believed and are others now."""
+    changed = []
+    for row in rows:
+        if row["status"] != FactStatus.standing:
+            continue
+        new = closure(str(row["id"]), FactStatus.standing, settled[str(row["id"])])
+        if (new.valid_until, new.superseded_by) != (aware(row["valid_until"]), row["superseded_by"]):
+            changed.append(new)
+    return changed

@@ -1,0 +1,94 @@
+"""A walk over the stored fact graph, hop by hop: which paths go on, and when enough is known. Pure but for its reads.
+
+It gives what ``FactGraph.traverse`` gives over all facts of the partition. Paths that are shorter come first, so a walk
+ends with the hop at which there are more than wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from engram.facts.keys import node_key, word_key
+from engram.facts.merges import Groups
+from engram.facts.names import words_of
+from engram.facts.ranking import microseconds
+from engram.facts.walking import MAX_CANDIDATES, MAX_SEEDS, Front, Hop
+
+
+class Reads(Protocol):
+    """What a walk reads."""
+
+    async def nodes_of(self, words: Collection[UUID]) -> list[UUID]: ...
+
+    async def hop(self, fronts: Sequence[Front], most: int) -> list[Hop]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """A path by the keys of its facts and nodes."""
+
+    hops: tuple[Hop, ...]
+    visited: tuple[UUID, ...]
+    """Nodes; of merged ones all of each group."""
+    at: tuple[UUID, ...]
+    """The last node; where it was merged all of its group."""
+
+    def rank(self) -> tuple[int, tuple[tuple[int, UUID], ...], tuple[bool, ...]]:
+        """As ``ranking.rank``: ids sort as their texts do."""
+        hops = tuple((-microseconds(hop.recorded_at), hop.fact_id) for hop in self.hops)
+        return min(hop[0] for hop in hops), hops, tuple(not hop.forward for hop in self.hops)
+
+
+class MergedNodes:
+    """Groups of merged names as the keys of one user's nodes."""
+
+    def __init__(self, groups: Groups, user_id: str | None) -> None:
+        self._of: dict[UUID, tuple[UUID, ...]] = {}
+        for members in groups.merged.values():
+            keys = tuple(node_key(user_id, node) for node in sorted(members))
+            self._of.update(dict.fromkeys(keys, keys))
+
+    def around(self, node: UUID) -> tuple[UUID, ...]:
+        """All nodes of a node's group."""
+        return self._of.get(node, (node,))
+
+
+async def walk(
+    reads: Reads, query: str, *, user_id: str | None, groups: Groups, hops: int, limit: int
+) -> tuple[list[Trail], bool]:
+    """The first ``limit`` paths, and whether there are, or may be, more."""
+    words = [word_key(user_id, word) for word in sorted(words_of(query))]
+    if not words or hops < 1 or limit < 1:
+        return [], False
+    seeds = await reads.nodes_of(words)
+    merged = MergedNodes(groups, user_id)
+    # A group begins once, whichever of its names was found.
+    begins = dict.fromkeys(merged.around(seed) for seed in seeds[:MAX_SEEDS])
+    level = [Trail((), group, group) for group in begins]
+    found: list[Trail] = []
+    truncated = len(seeds) > MAX_SEEDS
+    for _ in range(hops):
+        wanted = limit + 1 - len(found)
+        most = max(1, min(wanted, MAX_CANDIDATES // max(len(level), 1)))
+        level, cut = _longer(level, await reads.hop([Front(t.at, t.visited) for t in level], most), most, merged)
+        truncated |= cut and most < wanted
+        level = sorted(level, key=Trail.rank)[:wanted]
+        found += level
+        if not level or len(found) > limit:
+            break
+    return found[:limit], truncated or len(found) > limit
+
+
+def _longer(level: Sequence[Trail], hops: Iterable[Hop], most: int, merged: MergedNodes) -> tuple[list[Trail], bool]:
+    """Paths that are a hop longer, and whether of one path as many ways were read as may be."""
+    longer: list[Trail] = []
+    ways: dict[int, int] = {}
+    for hop in hops:
+        trail = level[hop.path]
+        ways[hop.path] = ways.get(hop.path, 0) + 1
+        reached = merged.around(hop.reached)
+        longer.append(Trail((*trail.hops, hop), (*trail.visited, *reached), reached))
+    return longer, any(count >= most for count in ways.values())

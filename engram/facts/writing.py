@@ -1,0 +1,177 @@
+"""Use cases that change facts: appending them, deleting, taking back and restoring one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+from asyncpg import UniqueViolationError
+from pydantic import JsonValue
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from engram.agents.service import AgentService
+from engram.audit.schemas import Action
+from engram.audit.service import Audit
+from engram.facts.repository import FactRepository
+from engram.facts.rows import NewFact, Prepared, fields_of, prepare
+from engram.facts.schemas import (
+    FactAppend,
+    FactAppended,
+    FactBatch,
+    FactChanged,
+    FactsAppended,
+    FactStatus,
+)
+from engram.facts.slots import TICK, Appending, appending, changing, later_than
+from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
+from engram.tenants.database import TenantDatabase
+from engram.tenants.scope import Scope
+
+
+def fact_not_found(id: object) -> NotFoundProblem:
+    return NotFoundProblem(f"There is no fact {id}.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """To which status a fact goes, from which, and how that is noted."""
+
+    to: FactStatus
+    of: tuple[FactStatus, ...]
+    action: Action
+
+
+_DELETE = _Change(FactStatus.deleted, (FactStatus.standing,), Action.fact_delete)
+_UNDO = _Change(FactStatus.undone, (FactStatus.standing, FactStatus.deleted), Action.fact_undo)
+_RESTORE = _Change(FactStatus.standing, (FactStatus.deleted, FactStatus.undone), Action.fact_restore)
+
+
+class FactWriting:
+    def __init__(self, database: TenantDatabase, agents: AgentService) -> None:
+        self._database = database
+        self._agents = agents
+        self._audit = Audit()
+
+    async def append(self, scope: Scope, request: FactAppend) -> FactAppended:
+        """Store a fact, and end what it supersedes. Raises NotFoundProblem for an unknown agent, and
+        InvalidInputProblem where the fact would have ended before it begins."""
+        agent_id = UUID(request.agent_id)
+        async with self._database.transaction(scope) as connection:
+            done = await self._append(connection, scope, agent_id, prepare([request]), "{1}")
+            id = done.new[0][0].id
+            row = (await FactRepository(connection, scope).by_ids(agent_id, [id]))[id]
+        return FactAppended.model_construct(**fields_of(row), closed=_closed(done))
+
+    async def append_many(self, scope: Scope, request: FactBatch, ids: Sequence[UUID] | None = None) -> FactsAppended:
+        """Store facts in their order, all of them or none, under these ids or under new ones.
+
+        Raises what ``append`` does, and ConflictProblem where an id is taken.
+        """
+        prepared = await asyncio.to_thread(prepare, request.items, ids)
+        try:
+            async with self._database.transaction(scope) as connection:
+                done = await self._append(connection, scope, UUID(request.agent_id), prepared, "items.{0}.{1}")
+        except UniqueViolationError:
+            raise ConflictProblem("There is a fact with one of these ids already.") from None
+        return FactsAppended.model_construct(ids=[str(fact.id) for fact, _, _ in done.new], closed=_closed(done))
+
+    async def delete(self, scope: Scope, id: str) -> FactChanged:
+        """Believe a fact no longer. What it superseded stays superseded. Raises NotFoundProblem."""
+        return await self._change(scope, id, _DELETE)
+
+    async def undo(self, scope: Scope, id: str) -> FactChanged:
+        """Take a fact back as if it had never been appended: what it superseded holds on, as far as others allow.
+
+        Raises NotFoundProblem, also where it is taken back already.
+        """
+        return await self._change(scope, id, _UNDO)
+
+    async def restore(self, scope: Scope, id: str) -> FactChanged:
+        """Bring back a fact that was deleted or taken back, at its old place. Raises NotFoundProblem, and
+        ConflictProblem for one that stands."""
+        return await self._change(scope, id, _RESTORE)
+
+    async def _append(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, prepared: Prepared, field: str
+    ) -> Appending:
+        await self._agents.hold(connection, scope, agent_id)
+        facts = FactRepository(connection, scope)
+        await facts.lock_slots(agent_id, {fact.slot for fact in prepared.facts})
+        now = datetime.now(UTC)
+        # Of a slot in which nothing is to be superseded nothing need be known.
+        rows = await facts.unended(agent_id, _starts(prepared.facts, now))
+        now = later_than(rows, now)
+        _check_windows(prepared.facts, now, field)
+        done = appending(prepared.facts, rows, now)
+        await facts.insert(agent_id, done.new)
+        # What a fact ends by from the start is a closure like any other.
+        early = [(closure, at) for _, closure, at in done.new if closure.superseded_by is not None]
+        later = now + len(prepared.facts) * TICK
+        closures = [*early, *((closure, later) for closure in done.closed)]
+        if closures:
+            await facts.close(agent_id, [closure for closure, _ in closures], [at for _, at in closures])
+        await facts.add_words(agent_id, prepared.words)
+        await facts.add_memories(agent_id, prepared.facts)
+        ids = [fact.id for fact in prepared.facts]
+        await self._note(connection, scope, Action.fact_append, agent_id, ids, {"closed": len(done.closed)})
+        return done
+
+    async def _change(self, scope: Scope, id: str, change: _Change) -> FactChanged:
+        async with self._database.transaction(scope) as connection:
+            facts = FactRepository(connection, scope)
+            place = await facts.place(UUID(id))
+            if place is None:
+                raise fact_not_found(id)
+            agent_id, slot = place
+            await self._agents.hold(connection, scope, agent_id)
+            await facts.lock_slots(agent_id, [slot])
+            fact = (await facts.by_ids(agent_id, [UUID(id)])).get(UUID(id))
+            if fact is None or fact["status"] not in change.of:
+                if fact is not None and change is _RESTORE:
+                    raise ConflictProblem(f"Fact {id} stands: there is nothing to restore.")
+                raise fact_not_found(id)
+            rows = await facts.unended(agent_id, {slot: fact["valid_from"]})
+            closures = changing(UUID(id), change.to, rows, fact)
+            now = later_than([*rows, fact], datetime.now(UTC))
+            await facts.close(agent_id, closures, [now] * len(closures))
+            changed = [closure.fact_id for closure in closures[1:]]
+            await self._note(connection, scope, change.action, agent_id, [UUID(id)], {"changed": len(changed)})
+            row = (await facts.by_ids(agent_id, [UUID(id)]))[UUID(id)]
+        return FactChanged.model_construct(**fields_of(row), changed=[str(other) for other in changed])
+
+    async def _note(
+        self,
+        connection: AsyncConnection,
+        scope: Scope,
+        action: Action,
+        agent_id: UUID,
+        ids: Sequence[UUID],
+        details: Mapping[str, JsonValue],
+    ) -> None:
+        await self._audit.record(connection, scope, action, agent_id=agent_id, targets=ids, details=details)
+
+
+def _starts(facts: Sequence[NewFact], now: datetime) -> dict[UUID, datetime]:
+    """By slot, when the first of these begins that ends others or may be ended."""
+    starts: dict[UUID, datetime] = {}
+    for fact in facts:
+        if fact.item.supersede:
+            begins = fact.item.valid_from or now
+            starts[fact.slot] = min(begins, starts.get(fact.slot, begins))
+    return starts
+
+
+def _check_windows(facts: Sequence[NewFact], now: datetime, field: str) -> None:
+    for place, fact in enumerate(facts):
+        ends = fact.item.valid_until
+        if fact.item.valid_from is None and ends is not None and ends <= now + place * TICK:
+            raise InvalidInputProblem.of(
+                field.format(place, "valid_until"), "must be later than valid_from, which is now where none is given"
+            )
+
+
+def _closed(done: Appending) -> list[str]:
+    return [str(closure.fact_id) for closure in done.closed]
