@@ -19,6 +19,8 @@ from engram.db.roles import SERVER_ROLE
 from engram.embeddings.base import Embedder
 from engram.embeddings.registry import open_embedder
 from engram.entities.canonical import singular
+from engram.entities.graph.schemas import RankBy
+from engram.entities.graph.service import EntityGraphService, TraverseDefaults
 from engram.entities.projection import EntityProjection
 from engram.entities.service import EntityService
 from engram.facts.service import FactService
@@ -63,6 +65,7 @@ class Services:
     changes: MemoryChanges
     graph: GraphService
     facts: FactService
+    entity_graph: EntityGraphService
     recall: RecallService
     audit: AuditService
     exports: ExportService
@@ -147,13 +150,14 @@ async def assemble(
         tenants, embedder, agents, entities, projector, writer, tuning=tuning.memory, propose_names=proposes
     )
     changes = MemoryChanges.assemble(
-        Writing(tenants, embedder, agents, memories, projector, writer, tuning.memory, proposes),
+        Writing(tenants, embedder, agents, memories, entities, projector, writer, tuning.memory, proposes),
         database,
         Reindexing(index, entities),
         SupersessionEdges(),
         ThematicLinks(),
         recovery=timedelta(days=settings.recovery_days),
     )
+    facts = FactService(tenants, agents)
     return Services(
         settings=settings,
         database=database,
@@ -165,7 +169,13 @@ async def assemble(
         memories=memories,
         changes=changes,
         graph=GraphService(tenants, agents, tuning.graph, decay),
-        facts=FactService(tenants, agents),
+        facts=facts,
+        entity_graph=EntityGraphService(
+            tenants,
+            agents,
+            facts.merges,
+            TraverseDefaults(settings.traverse_hub_share, RankBy(settings.traverse_rank_by)),
+        ),
         recall=RecallService(tenants, embedder, index, tuning, decay),
         audit=AuditService(tenants),
         exports=ExportService(tenants, agents, model, at_once=at_once),

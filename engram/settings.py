@@ -109,6 +109,16 @@ class Settings(BaseSettings):
     )
     hop_penalty: float = Field(default=HOP_PENALTY, ge=0, lt=1, description="What each hop costs.")
 
+    traverse_hub_share: float = Field(
+        default=0.01,
+        ge=0,
+        le=1,
+        description="Walks over entities do not go on from one that was reached by at most this share of its degree.",
+    )
+    traverse_rank_by: Literal["co_occur", "specificity", "cosine"] = Field(
+        default="cosine", description="By what such walks keep the best of each hop."
+    )
+
     # Jobs
     worker: bool = Field(default=True, description="Whether `engram serve` does jobs too.")
     job_attempts: int = Field(default=8, ge=1, le=100, description="Attempts before a job is given up.")

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from engram.agents.service import AgentService
 from engram.entities.canonical import plural_name
+from engram.entities.occurring.repository import OccurrenceRepository
 from engram.entities.recognition import NameMatcher, openings_in, parts_of
 from engram.entities.repository import EntityRepository, Mention
 from engram.memories.projections import Settle
@@ -101,7 +102,9 @@ class EntityProjection:
                 known = await entities.named_in(agent_id, offered)
                 if known == names:
                     mentions = [mention for mention in found if mention.memory_id in standing]
-                    await entities.replace_recognized(agent_id, sorted(standing), mentions)
+                    changed = await entities.replace_recognized(agent_id, sorted(standing), mentions)
+                    if changed:
+                        await OccurrenceRepository(connection, scope).recount(agent_id, changed)
                     return
             # Another writer declared a name meanwhile. What it found in these memories must not be taken away again.
             names = known

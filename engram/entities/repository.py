@@ -72,11 +72,11 @@ class EntityRepository:
         )
         return known
 
-    async def add_mentions(self, agent_id: UUID, mentions: Collection[Mention]) -> None:
-        """Add mentions; one that stands is left as it is."""
+    async def add_mentions(self, agent_id: UUID, mentions: Collection[Mention]) -> set[UUID]:
+        """Add mentions, and say of which memories; one that stands is left as it is."""
         # By numbers: to compare UUIDs by themselves takes a call in Python each time.
         rows = sorted(mentions, key=lambda mention: (mention.entity_id.int, mention.memory_id.int))
-        await self._driver.execute(
+        added = await self._driver.fetch(
             """
             INSERT INTO mentions (agent_id, tenant_id, entity_id, memory_id, is_subject, recognized)
             SELECT $1, $2, new.entity_id, new.memory_id, new.is_subject, new.recognized
@@ -84,6 +84,7 @@ class EntityRepository:
                 AS new (entity_id, memory_id, is_subject, recognized)
             ORDER BY new.entity_id, new.memory_id
             ON CONFLICT (agent_id, entity_id, memory_id) DO NOTHING
+            RETURNING memory_id
             """,
             agent_id,
             self._tenant_id,
@@ -92,13 +93,14 @@ class EntityRepository:
             [row.is_subject for row in rows],
             [row.recognized for row in rows],
         )
+        return {row["memory_id"] for row in added}
 
     async def replace_recognized(
         self, agent_id: UUID, memory_ids: Collection[UUID], mentions: Collection[Mention]
-    ) -> None:
-        """Make these the recognised mentions of these memories; declared ones stay."""
+    ) -> set[UUID]:
+        """Make these the recognised mentions of these memories; declared ones stay. Which memories that changed."""
         # Rows are locked in key order, as add_mentions writes them: two that overlap wait, and do not deadlock.
-        await self._driver.execute(
+        removed = await self._driver.fetch(
             """
             DELETE FROM mentions gone
             USING (
@@ -110,13 +112,14 @@ class EntityRepository:
                 FOR UPDATE
             ) AS stale
             WHERE gone.agent_id = $1 AND gone.entity_id = stale.entity_id AND gone.memory_id = stale.memory_id
+            RETURNING gone.memory_id
             """,
             agent_id,
             list(memory_ids),
             [mention.entity_id for mention in mentions],
             [mention.memory_id for mention in mentions],
         )
-        await self.add_mentions(agent_id, mentions)
+        return {row["memory_id"] for row in removed} | await self.add_mentions(agent_id, mentions)
 
     async def remove_mentions(self, agent_id: UUID, memory_ids: Sequence[UUID]) -> None:
         # In key order, as replace_recognized.
@@ -154,6 +157,19 @@ class EntityRepository:
             list(openings),
         )
         return {row["name"]: row["id"] for row in rows}
+
+    async def by_names(self, agent_id: UUID, names: Sequence[str]) -> list[dict[str, Any]]:
+        """Entities by their canonical names: id, name, display_name."""
+        rows = await self._driver.fetch(
+            """
+            SELECT id, name, display_name FROM entities
+            WHERE agent_id = $1 AND tenant_id = $2 AND name = ANY ($3::text[])
+            """,
+            agent_id,
+            self._tenant_id,
+            list(names),
+        )
+        return [dict(row) for row in rows]
 
     async def unswept(self, agent_id: UUID, memory_ids: Collection[UUID]) -> dict[str, UUID]:
         """Entities that these memories name and for which earlier memories were not searched yet."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils.compat import uuid7
 
 from engram.entities.declaration import Declaration
+from engram.entities.occurring.repository import OccurrenceRepository
 from engram.entities.repository import EntityRepository, Mention
 from engram.tenants.scope import Scope
 
@@ -37,6 +38,17 @@ class EntityService:
     ) -> None:
         """Take the mentions of memories away. Their entities stay: others may name them."""
         await EntityRepository(connection, scope).remove_mentions(agent_id, memory_ids)
+
+    async def recount(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_ids: Collection[UUID]
+    ) -> None:
+        """Let what occurs together follow from what these memories name, and from when they hold, by now.
+
+        Whoever changes either calls this in the same transaction, in which the memories are locked, as its last
+        write: what many writers count under is then held for a moment only.
+        """
+        if memory_ids:
+            await OccurrenceRepository(connection, scope).recount(agent_id, memory_ids)
 
     async def of_memory(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_id: UUID

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -91,6 +92,11 @@ class MergingService:
                 connection, scope, Action.fact_unmerge, agent_id=agent_id, targets=[UUID(id)], details={}
             )
         return _merge(row)
+
+    async def said(self, connection: AsyncConnection, scope: Scope, agent_id: UUID) -> Sequence[tuple[str, str]]:
+        """Names that were merged, as they were written, in the order in which that was said."""
+        rows = await MergeRepository(connection, scope).standing(agent_id)
+        return [(row["name"], row["other"]) for row in rows]
 
     async def groups(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, known_at: datetime | None

@@ -45,4 +45,5 @@ class Removal:
         await memories.delete(agent_id, deleted, now)
         await memories.remove_terms(agent_id, deleted)
         await self._entities.forget(connection, scope, agent_id, deleted)
+        await self._entities.recount(connection, scope, agent_id, deleted)
         return deleted

@@ -42,7 +42,7 @@ class MemoryWriter:
         now: datetime,
     ) -> set[UUID]:
         """Write memories with what is owed to them, and say which are new: one whose twin stands, or is being written,
-        is left out. ``postings`` are of all of them.
+        is left out. ``postings`` are of all of them. The caller has entities recount the new ones, at its end.
 
         Raises ConfigurationProblem where the database has become another model's.
         """

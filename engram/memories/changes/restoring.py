@@ -137,6 +137,7 @@ class RestorationService:
             await successions.draw(id, begins, between, now=now)
         await self._reindexing.replace(connection, scope, agent_id, id, read.found_by, standing=not memory.deleted)
         await self._writing.writer.owe(connection, scope, agent_id, [id], now, changed=True)
+        await self._writing.entities.recount(connection, scope, agent_id, {id, *between.ids})
         replaced = [between.before.id] if between.before is not None else []
         await self._audit.record(connection, scope, Action.memory_restore, agent_id=agent_id, targets=[id, *replaced])
 

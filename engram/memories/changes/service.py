@@ -40,6 +40,6 @@ class MemoryChanges:
             SettingService(writing, edges),
             RevisionService(writing, reindexing, links),
             RestorationService(writing, reindexing, edges, recovery=recovery),
-            PurgeService(database, writing.database, writing.agents, recovery=recovery),
+            PurgeService(database, writing.database, writing.agents, writing.entities, recovery=recovery),
             HistoryService(writing.database),
         )

@@ -25,6 +25,11 @@ class Between:
     after: Standing | None
     held: Sequence[Standing] = ()
 
+    @property
+    def ids(self) -> set[UUID]:
+        """All of these."""
+        return {memory.id for memory in (self.before, self.after, *self.held) if memory is not None}
+
     def changed_at(self, clock: datetime, *others: Standing | None) -> datetime:
         """A moment at which all of these may be changed."""
         return after(clock, self.before, self.after, *self.held, *others)

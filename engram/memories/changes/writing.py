@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from engram.agents.service import AgentService
 from engram.embeddings.base import Embedder
+from engram.entities.service import EntityService
 from engram.memories.embedding import Embedded, embed
 from engram.memories.projections import Projector
 from engram.memories.schemas import MemoryItem
@@ -21,6 +22,7 @@ class Writing:
     embedder: Embedder
     agents: AgentService
     memories: MemoryService
+    entities: EntityService
     projector: Projector
     writer: MemoryWriter
     tuning: MemoryTuning

@@ -16,6 +16,7 @@ from engram.audit.service import Audit
 from engram.db.database import Database
 from engram.entities.declaration import declare
 from engram.entities.proposals import proposed_names
+from engram.entities.service import EntityService
 from engram.memories.changes.repository import ChangeRepository
 from engram.memories.changes.rows import Standing
 from engram.memories.changes.schemas import MemoryPurged
@@ -33,12 +34,19 @@ EXPIRED_BATCH = 200
 
 class PurgeService:
     def __init__(
-        self, database: Database, tenants: TenantDatabase, agents: AgentService, *, recovery: timedelta
+        self,
+        database: Database,
+        tenants: TenantDatabase,
+        agents: AgentService,
+        entities: EntityService,
+        *,
+        recovery: timedelta,
     ) -> None:
         """``recovery`` is how long what was deleted can be restored."""
         self._database = database
         self._tenants = tenants
         self._agents = agents
+        self._entities = entities
         self._recovery = recovery
         self._audit = Audit()
 
@@ -116,6 +124,8 @@ class PurgeService:
         passages = await purges.passages(agent_id, id)
         terms = await purges.terms(agent_id, id)
         erased = await purges.of_memory(agent_id, id)
+        await self._entities.recount(connection, scope, agent_id, [id])
+        await self._entities.recount(connection, scope, agent_id, [id])
         entities = await purges.names(agent_id, names, spellings)
         # What counts them is locked after all that others count under.
         await memories.remove_passages(agent_id, [id])

@@ -6,6 +6,7 @@ import engram.agents.models
 import engram.audit.models
 import engram.embeddings.models
 import engram.entities.models
+import engram.entities.occurring.models
 import engram.facts.models
 import engram.graph.models
 import engram.idempotency.models

@@ -1,0 +1,1 @@
+"""The entity graph: what occurs with what, walks over that, and chains between two entities."""

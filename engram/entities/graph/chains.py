@@ -1,0 +1,94 @@
+"""The best chain between two entities: a search from both ends that meets in the middle. Pure but for its reads."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+from uuid import UUID
+
+from engram.entities.graph.walk import Entity
+
+MAX_LINKS = 50_000
+"""Pairs that one hop of a search looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A pair, from one of those that were asked about to another node."""
+
+    near: int
+    """The place of the one among those that were asked about."""
+    far: Entity
+    co_occur: int
+
+
+class Reads(Protocol):
+    async def links(self, front: Sequence[Entity], visited: Collection[UUID]) -> list[Link]:
+        """All pairs of these with what was not visited: ``MAX_LINKS``, and one more where there are more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """From one end of the search to a node: its nodes, and how often each pair of them occurs."""
+
+    nodes: tuple[Entity, ...]
+    weights: tuple[int, ...] = ()
+
+    @property
+    def order(self) -> tuple[int, tuple[str, ...]]:
+        """What comes first is better."""
+        return (-sum(self.weights), tuple(node.name for node in self.nodes))
+
+
+@dataclass(slots=True)
+class _Side:
+    """One end: the best chain to each node of its last level, and all nodes that it has come to."""
+
+    level: dict[UUID, Chain]
+    visited: set[UUID] = field(default_factory=set)
+
+    @classmethod
+    def at(cls, end: Entity) -> _Side:
+        return cls({end.id: Chain((end,))}, set(end.ids))
+
+    async def go_on(self, reads: Reads) -> bool:
+        """Go a hop further. Whether not all pairs were looked at."""
+        chains = list(self.level.values())
+        links = await reads.links([chain.nodes[-1] for chain in chains], self.visited)
+        self.level = {}
+        for link in links[:MAX_LINKS]:
+            chain = chains[link.near]
+            longer = Chain((*chain.nodes, link.far), (*chain.weights, link.co_occur))
+            known = self.level.get(link.far.id)
+            if known is None or longer.order < known.order:
+                self.level[link.far.id] = longer
+        self.visited.update(id for chain in self.level.values() for id in chain.nodes[-1].ids)
+        return len(links) > MAX_LINKS
+
+
+async def shortest(reads: Reads, source: Entity, target: Entity, *, max_hops: int) -> tuple[Chain | None, bool]:
+    """The chain of fewest pairs; of these the one whose pairs occur most, then the first by names. And whether a bound
+    cut the search short: there may be a better chain then, or one where none is found.
+
+    One read a hop, on the side that has come to less.
+    """
+    if source.id == target.id:
+        return Chain((source,)), False
+    ahead, behind = _Side.at(source), _Side.at(target)
+    truncated = False
+    for _ in range(max_hops):
+        side = ahead if len(ahead.level) <= len(behind.level) else behind
+        truncated |= await side.go_on(reads)
+        met = ahead.level.keys() & behind.level.keys()
+        if met:
+            whole = (_joined(ahead.level[id], behind.level[id]) for id in met)
+            return min(whole, key=lambda chain: chain.order), truncated
+        if not side.level:
+            break
+    return None, truncated
+
+
+def _joined(ahead: Chain, behind: Chain) -> Chain:
+    return Chain((*ahead.nodes, *reversed(behind.nodes[:-1])), (*ahead.weights, *reversed(behind.weights)))

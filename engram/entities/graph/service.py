@@ -1,0 +1,215 @@
+"""Use cases of the entity graph. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+from pydantic import TypeAdapter
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from engram.agents.service import AgentService, agent_not_found
+from engram.db.moments import aware
+from engram.entities.canonical import canonical_name
+from engram.entities.graph.chains import Chain, shortest
+from engram.entities.graph.names import merged_entities
+from engram.entities.graph.repository import EntityGraphRepository, Merged, Observed
+from engram.entities.graph.schemas import (
+    EntityPath,
+    EntityPathEdge,
+    EntityPathRequest,
+    RankBy,
+    RelatedEntities,
+    RelatedEntity,
+    Side,
+    Traversal,
+    TraverseNode,
+    TraverseRequest,
+)
+from engram.entities.graph.walk import Entity, Hubs, Node, Step, traverse
+from engram.entities.repository import EntityRepository
+from engram.facts.merging import MergingService
+from engram.paging import decode_cursor, encode_cursor
+from engram.tenants.database import TenantDatabase
+from engram.tenants.scope import Scope
+
+_CURSOR: TypeAdapter[tuple[int, str]] = TypeAdapter(tuple[int, str])
+
+
+@dataclass(frozen=True, slots=True)
+class TraverseDefaults:
+    """What a walk does where its request says nothing."""
+
+    hub_share: float
+    rank_by: RankBy
+
+
+@dataclass(frozen=True, slots=True)
+class _Hops:
+    """The reads of one walk."""
+
+    graph: EntityGraphRepository
+    rank_by: RankBy
+    top_k: int
+
+    async def hop(self, front: Sequence[Entity], visited: Collection[UUID]) -> list[Step]:
+        return await self.graph.hop(front, visited, rank_by=self.rank_by, top_k=self.top_k)
+
+
+class EntityGraphService:
+    def __init__(
+        self, database: TenantDatabase, agents: AgentService, merges: MergingService, defaults: TraverseDefaults
+    ) -> None:
+        self._database = database
+        self._agents = agents
+        self._merges = merges
+        self._defaults = defaults
+
+    async def traverse(self, scope: Scope, request: TraverseRequest) -> Traversal:
+        """The neighbourhood of an entity, hop by hop. Raises NotFoundProblem for an unknown agent."""
+        share = self._defaults.hub_share if request.hub_share is None else request.hub_share
+        async with self._database.snapshot(scope) as connection:
+            merged = await self._merged(connection, scope, request.agent_id)
+            (seed,) = await self._named(connection, scope, request.agent_id, [request.seed_entity], merged)
+            if seed is None:
+                return Traversal(seed=request.seed_entity, found=False, nodes=[], hubs=[], truncated=False)
+            graph = EntityGraphRepository(
+                connection, _observed(scope, request.agent_id, request.as_of, request.min_co_occur), merged
+            )
+            nodes, truncated = await traverse(
+                _Hops(graph, request.rank_by or self._defaults.rank_by, request.top_k_per_hop),
+                seed,
+                max_hops=request.max_hops,
+                max_nodes=request.max_nodes,
+                hubs=Hubs(request.hub_degree, share),
+            )
+        return Traversal(
+            seed=seed.name,
+            found=True,
+            nodes=[_shown(node) for node in nodes],
+            hubs=[node.step.entity.name for node in nodes if node.hub],
+            truncated=truncated,
+        )
+
+    async def path(self, scope: Scope, request: EntityPathRequest) -> EntityPath:
+        """The shortest chain between two entities. Raises NotFoundProblem for an unknown agent."""
+        async with self._database.snapshot(scope) as connection:
+            merged = await self._merged(connection, scope, request.agent_id)
+            ends = await self._named(connection, scope, request.agent_id, [request.source, request.target], merged)
+            chain, truncated, edges = None, False, list[EntityPathEdge]()
+            if ends[0] is not None and ends[1] is not None:
+                graph = EntityGraphRepository(
+                    connection, _observed(scope, request.agent_id, request.as_of, request.min_co_occur), merged
+                )
+                chain, truncated = await shortest(graph, ends[0], ends[1], max_hops=request.max_hops)
+                edges = await _edges(graph, chain) if chain is not None else []
+        return EntityPath(
+            source=ends[0].name if ends[0] is not None else request.source,
+            target=ends[1].name if ends[1] is not None else request.target,
+            found=chain is not None,
+            path=[node.name for node in chain.nodes] if chain is not None else [],
+            edges=edges,
+            truncated=truncated,
+        )
+
+    async def related(
+        self,
+        scope: Scope,
+        agent_id: str,
+        entity: str,
+        *,
+        as_of: datetime | None,
+        min_co_occur: int,
+        limit: int,
+        cursor: str | None,
+    ) -> RelatedEntities:
+        """What occurs with an entity, the most often first. Raises NotFoundProblem for an unknown agent."""
+        after = decode_cursor(cursor, _CURSOR) if cursor is not None else None
+        async with self._database.snapshot(scope) as connection:
+            merged = await self._merged(connection, scope, agent_id)
+            (seed,) = await self._named(connection, scope, agent_id, [entity], merged)
+            if seed is None:
+                return RelatedEntities(entity=entity, found=False, data=[], next_cursor=None)
+            graph = EntityGraphRepository(connection, _observed(scope, agent_id, as_of, min_co_occur), merged)
+            rows = await graph.page(seed, limit=limit + 1, after=after)
+        data = [
+            RelatedEntity(
+                name=step.entity.name,
+                display_name=step.entity.display_name,
+                co_occur=step.co_occur,
+                degree=step.degree,
+                side=Side.first if seed.id < step.entity.id else Side.second,
+            )
+            for step in rows[:limit]
+        ]
+        more = len(rows) > limit
+        return RelatedEntities(
+            entity=seed.name,
+            found=True,
+            data=data,
+            next_cursor=encode_cursor(data[-1].co_occur, data[-1].name) if more else None,
+        )
+
+    async def _merged(self, connection: AsyncConnection, scope: Scope, agent_id: str) -> Merged:
+        if await self._agents.language(connection, scope, UUID(agent_id)) is None:
+            raise agent_not_found(agent_id)
+        pairs = await self._merges.said(connection, scope, UUID(agent_id))
+        if not pairs:
+            return Merged()
+        return Merged(await merged_entities(EntityRepository(connection, scope), UUID(agent_id), pairs))
+
+    async def _named(
+        self, connection: AsyncConnection, scope: Scope, agent_id: str, spellings: Sequence[str], merged: Merged
+    ) -> list[Entity | None]:
+        """The entities of these names; None where nothing is called so."""
+        names = [canonical_name(spelling) for spelling in spellings]
+        wanted = [name for name in names if name is not None]
+        rows = await EntityRepository(connection, scope).by_names(UUID(agent_id), wanted)
+        found = {row["name"]: merged.entity(row) for row in rows}
+        return [found.get(name) if name is not None else None for name in names]
+
+
+def _observed(scope: Scope, agent_id: str, as_of: datetime | None, min_co_occur: int) -> Observed:
+    return Observed(
+        tenant_id=scope.tenant_id,
+        agent_id=UUID(agent_id),
+        now=datetime.now(UTC),
+        as_of=as_of,
+        min_co_occur=min_co_occur,
+    )
+
+
+async def _edges(graph: EntityGraphRepository, chain: Chain) -> list[EntityPathEdge]:
+    pairs = list(zip(chain.nodes, chain.nodes[1:], strict=False))
+    if not pairs:
+        return []
+    windows = await graph.windows(pairs)
+    return [
+        EntityPathEdge(
+            source=near.name,
+            target=far.name,
+            co_occur=co_occur,
+            valid_from=aware(begins),
+            valid_until=aware(ends),
+        )
+        for (near, far), co_occur, (begins, ends) in zip(pairs, chain.weights, windows, strict=True)
+    ]
+
+
+def _shown(node: Node) -> TraverseNode:
+    step = node.step
+    return TraverseNode(
+        name=step.entity.name,
+        display_name=step.entity.display_name,
+        hop=node.hop,
+        hub=node.hub,
+        score=step.score,
+        via_co_occur=step.co_occur,
+        cumulative_weight=node.cumulative_weight,
+        degree=step.degree,
+        path=list(node.path),
+        valid_from=step.valid_from,
+        valid_until=step.valid_until,
+    )

@@ -1,0 +1,1 @@
+"""Which entities occur together: the observations, and the sums over them."""

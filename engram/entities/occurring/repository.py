@@ -1,0 +1,155 @@
+"""SQL of observations and of the sums over them. Scope: every statement names the tenant and the agent.
+
+Observations are a function of what a memory names and of its row; whoever changes either recounts the memory in the
+same transaction, last of all: pairs and degrees are what many writers share, and are locked in the order of their keys.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from engram.db.database import driver
+from engram.tenants.scope import Scope
+
+MAX_PAIRS = 100
+"""Pairs of entities of one memory that are observed."""
+
+_MOST = 15
+"""Entities of a memory among which these pairs are: fifteen make more."""
+
+_STATE = """
+    CASE WHEN m.status = 'deleted' THEN NULL
+         WHEN m.valid_until <= m.updated_at THEN 'past'
+         WHEN m.status = 'current' AND m.valid_until IS NULL AND m.valid_from <= m.updated_at THEN 'steady'
+         ELSE 'timed' END
+"""
+"""Steady: it has begun, and no end is in sight. Past: it had ended when its row was last changed. As the row has it,
+so that the same rows always give the same."""
+
+_RECOUNT = f"""
+    WITH touched AS MATERIALIZED (
+        SELECT m.id, {_STATE} AS state FROM memories m
+        WHERE m.agent_id = $1 AND m.tenant_id = $2 AND m.id = ANY ($3::uuid[])
+    ),
+    few AS MATERIALIZED (
+        SELECT * FROM (
+            SELECT n.memory_id, n.entity_id, t.state, row_number() OVER (
+                PARTITION BY n.memory_id ORDER BY n.is_subject DESC, n.recognized, e.name
+            ) AS place
+            FROM touched t
+            JOIN mentions n ON n.agent_id = $1 AND n.tenant_id = $2 AND n.memory_id = t.id
+            JOIN entities e ON e.agent_id = $1 AND e.tenant_id = $2 AND e.id = n.entity_id
+            WHERE t.state IS NOT NULL
+        ) AS ranked WHERE place <= {_MOST}
+    ),
+    wanted AS MATERIALIZED (
+        SELECT * FROM (
+            SELECT a.memory_id, least(a.entity_id, b.entity_id) AS first_id,
+                greatest(a.entity_id, b.entity_id) AS second_id, a.state,
+                row_number() OVER (PARTITION BY a.memory_id ORDER BY b.place, a.place) AS number
+            FROM few a JOIN few b ON b.memory_id = a.memory_id AND b.place > a.place
+        ) AS pairs WHERE number <= {MAX_PAIRS}
+    ),
+    standing AS MATERIALIZED (
+        SELECT o.memory_id, o.first_id, o.second_id, o.state FROM co_occurrences o
+        WHERE o.agent_id = $1 AND o.tenant_id = $2 AND o.memory_id = ANY ($3::uuid[])
+    ),
+    gone AS (
+        DELETE FROM co_occurrences o USING standing s
+        WHERE o.agent_id = $1 AND o.tenant_id = $2 AND o.memory_id = s.memory_id AND o.first_id = s.first_id
+            AND o.second_id = s.second_id AND NOT EXISTS (
+                SELECT FROM wanted w
+                WHERE w.memory_id = s.memory_id AND w.first_id = s.first_id AND w.second_id = s.second_id
+            )
+    ),
+    put AS (
+        INSERT INTO co_occurrences AS o (agent_id, tenant_id, memory_id, first_id, second_id, state)
+        SELECT $1, $2, w.memory_id, w.first_id, w.second_id, w.state FROM wanted w
+        WHERE NOT EXISTS (
+            SELECT FROM standing s WHERE s.memory_id = w.memory_id AND s.first_id = w.first_id
+                AND s.second_id = w.second_id AND s.state = w.state
+        )
+        ORDER BY w.memory_id, w.first_id, w.second_id
+        ON CONFLICT (agent_id, memory_id, first_id, second_id) DO UPDATE SET state = excluded.state
+    )
+    SELECT counted.first_id, counted.second_id, sum(counted.change)::bigint AS change
+    FROM (
+        SELECT w.first_id, w.second_id, 1 AS change FROM wanted w WHERE w.state = 'steady'
+        UNION ALL
+        SELECT s.first_id, s.second_id, -1 FROM standing s WHERE s.state = 'steady'
+    ) AS counted
+    GROUP BY counted.first_id, counted.second_id
+    HAVING sum(counted.change) <> 0
+"""
+
+
+class OccurrenceRepository:
+    def __init__(self, connection: AsyncConnection, scope: Scope) -> None:
+        self._driver = driver(connection)
+        self._tenant_id = scope.tenant_id
+
+    async def recount(self, agent_id: UUID, memory_ids: Collection[UUID]) -> None:
+        """Make the observations of these memories what follows from what they name and are. The caller has locked
+        them, or wrote them itself."""
+        changes = await self._driver.fetch(_RECOUNT, agent_id, self._tenant_id, list(memory_ids))
+        if not changes:
+            return
+        pairs = {(row["first_id"], row["second_id"]): row["change"] for row in changes}
+        degrees: Counter[UUID] = Counter()
+        for pair, change in pairs.items():
+            for entity_id in pair:
+                degrees[entity_id] += change
+        await self._add_pairs(agent_id, pairs)
+        await self._add_degrees(agent_id, {id: change for id, change in degrees.items() if change})
+
+    async def _add_pairs(self, agent_id: UUID, changes: Mapping[tuple[UUID, UUID], int]) -> None:
+        rows = sorted(changes.items(), key=lambda row: (row[0][0].int, row[0][1].int))
+        values = (agent_id, self._tenant_id, [first for (first, _), _ in rows], [second for (_, second), _ in rows])
+        await self._driver.execute(
+            """
+            INSERT INTO entity_pairs AS pair (agent_id, tenant_id, first_id, second_id, co_occur)
+            SELECT $1, $2, new.first_id, new.second_id, new.change
+            FROM unnest($3::uuid[], $4::uuid[], $5::bigint[]) AS new (first_id, second_id, change)
+            ORDER BY new.first_id, new.second_id
+            ON CONFLICT (agent_id, first_id, second_id) DO UPDATE SET co_occur = pair.co_occur + excluded.co_occur
+            """,
+            *values,
+            [change for _, change in rows],
+        )
+        if any(change < 0 for _, change in rows):
+            await self._driver.execute(
+                """
+                DELETE FROM entity_pairs pair USING unnest($3::uuid[], $4::uuid[]) AS gone (first_id, second_id)
+                WHERE pair.agent_id = $1 AND pair.tenant_id = $2 AND pair.first_id = gone.first_id
+                    AND pair.second_id = gone.second_id AND pair.co_occur = 0
+                """,
+                *values,
+            )
+
+    async def _add_degrees(self, agent_id: UUID, changes: Mapping[UUID, int]) -> None:
+        rows = sorted(changes.items(), key=lambda row: row[0].int)
+        values = (agent_id, self._tenant_id, [id for id, _ in rows])
+        await self._driver.execute(
+            """
+            INSERT INTO entity_degrees AS known (agent_id, tenant_id, entity_id, degree)
+            SELECT $1, $2, new.entity_id, new.change
+            FROM unnest($3::uuid[], $4::bigint[]) AS new (entity_id, change)
+            ORDER BY new.entity_id
+            ON CONFLICT (agent_id, entity_id) DO UPDATE SET degree = known.degree + excluded.degree
+            """,
+            *values,
+            [change for _, change in rows],
+        )
+        if any(change < 0 for _, change in rows):
+            await self._driver.execute(
+                """
+                DELETE FROM entity_degrees known
+                WHERE known.agent_id = $1 AND known.tenant_id = $2 AND known.entity_id = ANY ($3::uuid[])
+                    AND known.degree = 0
+                """,
+                *values,
+            )
