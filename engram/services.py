@@ -21,6 +21,7 @@ from engram.embeddings.registry import open_embedder
 from engram.entities.canonical import singular
 from engram.entities.projection import EntityProjection
 from engram.entities.service import EntityService
+from engram.facts.erasing import FactErasing
 from engram.facts.service import FactService
 from engram.graph.decay import Decay
 from engram.graph.projection import ThematicProjection
@@ -152,6 +153,7 @@ async def assemble(
         Reindexing(index, entities),
         SupersessionEdges(),
         ThematicLinks(),
+        FactErasing(),
         recovery=timedelta(days=settings.recovery_days),
     )
     return Services(

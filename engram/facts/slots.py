@@ -6,7 +6,7 @@ From what is known of the slots and what happens in them it follows which ends c
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -63,6 +63,21 @@ def changing(id: UUID, status: FactStatus, rows: Sequence[Mapping[str, Any]], fa
     values.append(replace(value_of(fact), status=status))
     settled = ends(values)
     return [closure(str(id), status, settled[str(id)]), *_changed([row for row in rows if row["id"] != id], settled)]
+
+
+def erasing(ids: Collection[UUID], rows: Sequence[Mapping[str, Any]]) -> list[Closure]:
+    """Take facts away as if they had never been appended: what comes to be believed of others of their slots.
+
+    ``rows`` are those of the slots that end when the first of these begins or later.
+    """
+    slots: defaultdict[UUID, list[Value]] = defaultdict(list)
+    left = [row for row in rows if row["id"] not in ids]
+    for row in left:
+        slots[row["slot"]].append(value_of(row))
+    settled: dict[str, End] = {}
+    for values in slots.values():
+        settled.update(ends(values))
+    return _changed(left, settled)
 
 
 def _value(fact: NewFact, recorded_at: datetime) -> Value:

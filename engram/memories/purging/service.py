@@ -19,6 +19,7 @@ from engram.entities.proposals import proposed_names
 from engram.memories.changes.repository import ChangeRepository
 from engram.memories.changes.rows import Standing
 from engram.memories.changes.schemas import MemoryPurged
+from engram.memories.purging.facts import FactSources
 from engram.memories.purging.repository import ExpiredMemories, PurgeRepository
 from engram.memories.repository import MemoryRepository
 from engram.memories.service import ATTEMPTS, CONTESTED, memory_not_found
@@ -33,12 +34,19 @@ EXPIRED_BATCH = 200
 
 class PurgeService:
     def __init__(
-        self, database: Database, tenants: TenantDatabase, agents: AgentService, *, recovery: timedelta
+        self,
+        database: Database,
+        tenants: TenantDatabase,
+        agents: AgentService,
+        facts: FactSources,
+        *,
+        recovery: timedelta,
     ) -> None:
         """``recovery`` is how long what was deleted can be restored."""
         self._database = database
         self._tenants = tenants
         self._agents = agents
+        self._facts = facts
         self._recovery = recovery
         self._audit = Audit()
 
@@ -85,7 +93,8 @@ class PurgeService:
                 return None
             names, spellings = await asyncio.to_thread(_declared, id, said, language)
             async with self._tenants.administration(scope) as connection:
-                await self._agents.hold(connection, scope, agent_id)
+                # Who appends a fact locks its slot and then its sources, and here it is the other way round.
+                await self._agents.hold_alone(connection, scope, agent_id)
                 changes = ChangeRepository(connection, scope)
                 if memory.slot_hash is not None:
                     await changes.hold_slot(agent_id, memory.slot_hash)
@@ -112,6 +121,7 @@ class PurgeService:
         """What was erased, by the names of the receipt."""
         agent_id, id = memory.agent_id, memory.id
         purges, memories = PurgeRepository(connection, scope), MemoryRepository(connection, scope)
+        facts = await self._facts.forget(connection, scope, agent_id, id)
         edges = await purges.edges(agent_id, id)
         passages = await purges.passages(agent_id, id)
         terms = await purges.terms(agent_id, id)
@@ -129,6 +139,7 @@ class PurgeService:
             "passages": passages,
             "edges": edges,
             "entities": entities,
+            "facts": facts,
             "answers": await purges.answers(agent_id, id),
             **erased,
         }
