@@ -27,6 +27,7 @@ from engram.facts.schemas import (
 )
 from engram.facts.slots import TICK, Appending, appending, changing, later_than
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
+from engram.telemetry.counting import facts_written
 from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 
@@ -63,6 +64,7 @@ class FactWriting:
             done = await self._append(connection, scope, agent_id, prepare([request]), "{1}")
             id = done.new[0][0].id
             row = (await FactRepository(connection, scope).by_ids(agent_id, [id]))[id]
+        facts_written(1)
         return FactAppended.model_construct(**fields_of(row), closed=_closed(done))
 
     async def append_many(self, scope: Scope, request: FactBatch, ids: Sequence[UUID] | None = None) -> FactsAppended:
@@ -76,6 +78,7 @@ class FactWriting:
                 done = await self._append(connection, scope, UUID(request.agent_id), prepared, "items.{0}.{1}")
         except UniqueViolationError:
             raise ConflictProblem("There is a fact with one of these ids already.") from None
+        facts_written(len(done.new))
         return FactsAppended.model_construct(ids=[str(fact.id) for fact, _, _ in done.new], closed=_closed(done))
 
     async def delete(self, scope: Scope, id: str) -> FactChanged:
