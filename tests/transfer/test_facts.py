@@ -13,7 +13,7 @@ import pytest
 from engram import AsyncEngram
 from engram.agents.schemas import Agent
 from engram.db.database import Database, driver
-from engram.facts.merge_repository import MAX_MERGES
+from engram.facts.schemas import MAX_MERGES
 
 from .fact_lives import BEGIN, answers, live, questions
 from .files import Record, changed, exported, file_of, imported, made_of, of_type, records, told

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from engram.db.moments import aware
-from engram.facts.merge_repository import MAX_MERGES
+from engram.facts.schemas import MAX_MERGES
 from engram.problems import InvalidInputProblem
 from engram.transfer.importing.fact_rows import FactLines
 from engram.transfer.importing.reading import Batch, Numbered

@@ -13,7 +13,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from engram.agents.erasure import HELD_BY_AGENT, erase_agent
 from engram.db.database import driver
 from engram.db.vectors import packed
-from engram.facts.repository import FactRepository
 from engram.memories.rows import as_json
 from engram.memories.term_repository import TermRepository
 from engram.tenants.scope import Scope
@@ -127,7 +126,6 @@ class ImportRepository:
     def __init__(self, connection: AsyncConnection, scope: Scope, agent_id: UUID, model_id: int) -> None:
         self._connection = connection
         self._terms = TermRepository(connection, scope)
-        self._facts = FactRepository(connection, scope)
         self._driver = driver(connection)
         self._tenant_id = scope.tenant_id
         self._agent_id = agent_id
@@ -259,7 +257,20 @@ class ImportRepository:
         return number
 
     async def add_fact_words(self, words: Collection[tuple[UUID, UUID]]) -> None:
-        await self._facts.add_words(self._agent_id, words)
+        """Keys of words, and of nodes that are found by them, of which some may be there."""
+        rows = sorted(words)
+        await self._driver.execute(
+            """
+            INSERT INTO fact_words (agent_id, tenant_id, word, node)
+            SELECT $1, $2, new.word, new.node FROM unnest($3::uuid[], $4::uuid[]) AS new (word, node)
+            ORDER BY new.word, new.node
+            ON CONFLICT DO NOTHING
+            """,
+            self._agent_id,
+            self._tenant_id,
+            [word for word, _ in rows],
+            [node for _, node in rows],
+        )
 
     async def add_memories(self, made: MemoryRows) -> None:
         await self._insert("memories", made.rows)
