@@ -25,8 +25,9 @@ class FactErasing:
         rows = ErasingRepository(connection, scope)
         erased = 0
         while found := await rows.stated_by(agent_id, memory_id, FACTS_AT_ONCE):
-            # Answers that were kept may spell the memory otherwise, or name facts without it.
-            await rows.erase_answers(agent_id, [fact.id for fact in found])
+            # Answers that tell of these facts name the memory too, in the spelling of whoever appended them.
+            spellings = {text for fact in found for text in fact.sources if as_id(text) == memory_id}
+            await rows.erase_answers(agent_id, spellings - {str(memory_id)})
             kept = [fact for fact in found if fact.elsewhere]
             await rows.unname(
                 agent_id,

@@ -129,16 +129,15 @@ class ErasingRepository:
             list(slots),
         )
 
-    async def erase_answers(self, agent_id: UUID, ids: Sequence[UUID]) -> None:
-        """The answers that are kept for repeated requests and name these facts."""
-        await self._driver.execute(
-            """
-            DELETE FROM idempotency_keys k
-            WHERE k.tenant_id = $2 AND k.agent_id = $1 AND EXISTS (
-                SELECT FROM unnest($3::text[]) AS named (id) WHERE position(convert_to(named.id, 'UTF8') IN k.body) > 0
+    async def erase_answers(self, agent_id: UUID, spellings: Collection[str]) -> None:
+        """The answers that are kept for repeated requests and hold one of these texts."""
+        for text in sorted(spellings):
+            await self._driver.execute(
+                """
+                DELETE FROM idempotency_keys
+                WHERE tenant_id = $2 AND agent_id = $1 AND position(convert_to($3, 'UTF8') IN body) > 0
+                """,
+                agent_id,
+                self._tenant_id,
+                json.dumps(text, ensure_ascii=False)[1:-1],
             )
-            """,
-            agent_id,
-            self._tenant_id,
-            [str(id) for id in ids],
-        )
