@@ -12,7 +12,7 @@ from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model
 
 from engram.characters import LABEL, not_blank, printable, storable
 from engram.facts.names import predicate_name
-from engram.wire import Id, Instant, Label, Query, ResponseModel, Truth, Unit, WireModel, shown_as
+from engram.wire import A_NUMBER, Id, Instant, Label, Query, ResponseModel, Truth, Unit, WireModel, shown_as
 
 MAX_BATCH = 1000
 MAX_SOURCES = 64
@@ -206,12 +206,12 @@ class GraphQuestion(WireModel):
         description="Paths begin at names that have a word of three characters or more in common with it."
     )
     user_id: Label | None = Field(default=None, description="Whose facts; null: those of no user.")
-    hops: Annotated[int, Field(ge=0, le=MAX_HOPS)] = DEFAULT_HOPS
+    hops: Annotated[int, Field(ge=0, le=MAX_HOPS), A_NUMBER] = DEFAULT_HOPS
     valid_at: Instant | None = Field(default=None, description="What held at this moment; default: what has not ended.")
     known_at: Instant | None = Field(
         default=None, description="As the server knew it at this moment; later changes are not seen."
     )
-    limit: Annotated[int, Field(ge=0, le=MAX_PATHS)] = DEFAULT_PATHS
+    limit: Annotated[int, Field(ge=0, le=MAX_PATHS), A_NUMBER] = DEFAULT_PATHS
 
 
 class PathEdge(ResponseModel):
