@@ -26,6 +26,7 @@ from hypothesis.stateful import (
 )
 
 from engram.agents.schemas import AgentCreate
+from engram.entities.canonical import singular
 from engram.facts.names import node_name
 from engram.facts.repository import FactFilter
 from engram.facts.schemas import FactAppend, FactBatch, FactItem, MergeCreate, StoredFact
@@ -80,6 +81,8 @@ async def test_what_was_believed_is_told_for_ever(services: Services) -> None:
             settings=drawing(SEQUENCES, stateful_step_count=STEPS, phases=[hypothesis.Phase.generate]),
         )
 
+    # Hypothesis changes Python's recursion limit while it draws, and the library of plurals is loaded in a thread.
+    singular("plurals")
     # Hypothesis draws in a thread: the connections are this loop's.
     await asyncio.to_thread(live)
     happened = {"append", "batch", "closed", "delete", "undo", "reopened", "restore", "merge", "unmerge", "path"}
