@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated
@@ -231,20 +232,35 @@ class SourceMemory(ResponseModel):
     content_truncated: bool = Field(description="Whether the text goes on.")
 
 
-class GraphPath(ResponseModel):
+class FactPath(ResponseModel):
     """A chain of facts, each sharing a node with the next."""
 
     rendered: str = Field(description="The chain as a person reads it; facts walked backward have their arrow turned.")
     nodes: list[str]
     edges: list[PathEdge]
 
+    def render(self) -> str:
+        """``rendered``, by the name that a path of the library has for it."""
+        return self.rendered
+
+    @property
+    def facts(self) -> list[StoredFact]:
+        """The facts behind the hops."""
+        return [edge.fact for edge in self.edges]
+
 
 class FactPaths(ResponseModel):
     """Chains by length, then the most recently learnt first."""
 
-    paths: list[GraphPath]
+    paths: list[FactPath]
     memories: list[SourceMemory] = Field(description="Memories behind the facts that are shown, by id.")
     truncated: bool = Field(description="There are, or may be, more paths than are shown.")
+
+    def __iter__(self) -> Iterator[FactPath]:  # type: ignore[override]  # a model iterates its fields
+        return iter(self.paths)
+
+    def __len__(self) -> int:
+        return len(self.paths)
 
 
 class MergeCreate(WireModel):
