@@ -8,6 +8,7 @@ from engram.client._methods import Resource, acall, apages, call, pages
 from engram.client._pages import Listing
 from engram.client._request import Operation, Request
 from engram.client.resources._fact_batches import BatchedAppend, FactGiven
+from engram.client.resources._merging import list_merges, merge_names, undo_merge
 from engram.facts.schemas import (
     FactAppended,
     FactChanged,
@@ -15,9 +16,6 @@ from engram.facts.schemas import (
     FactPage,
     FactPaths,
     FactsAppended,
-    Merge,
-    MergeCreated,
-    MergePage,
     StoredFact,
 )
 
@@ -186,40 +184,6 @@ def recall_graph(
         limit=limit,
     )
     return Request("POST", "/v1/facts/recall-graph", FactPaths, body=body, reads=True)
-
-
-def merge_names(agent_id: AnyId, name: str, other: str) -> Operation[MergeCreated]:
-    """Make two names one node for every walk of the agent. What facts say stays as it was said.
-
-    Args:
-        agent_id: The agent.
-        name: The name that the node goes by.
-        other: The name that leads to the same node from now on.
-
-    Raises ConflictError where they are one node already.
-    """
-    body = given(agent_id=agent_id, name=name, other=other)
-    return Request("POST", "/v1/facts/merge", MergeCreated, body=body)
-
-
-def list_merges(
-    agent_id: AnyId, *, include_undone: bool | None = None, limit: int | None = None, cursor: str | None = None
-) -> Listing[Merge]:
-    """List merges of an agent, the one said last first.
-
-    Args:
-        agent_id: The agent.
-        include_undone: Also those that were taken back.
-        limit: Merges per page, 1 to 200. Iterating goes on to the next page by itself.
-        cursor: ``next_cursor`` of an earlier page, to go on from there.
-    """
-    params = given(agent_id=agent_id, include_undone=include_undone, limit=limit, cursor=cursor)
-    return Listing("/v1/facts/merge", MergePage, params)
-
-
-def undo_merge(merge_id: AnyId) -> Operation[Merge]:
-    """Take a merge back. Raises NotFoundError where none stands."""
-    return Request("DELETE", to_path("/v1/facts/merge/{merge_id}", merge_id=merge_id), Merge)
 
 
 class Facts(Resource):
