@@ -60,6 +60,10 @@ async def fill(services: Services, scope: Scope) -> None:
             await services.facts.append(scope, fact)
         await services.facts.merges.merge(scope, MergeCreate(agent_id=agent.id, name="Acme", other="Acme Corp"))
         await services.jobs.rebuild_links(scope, agent.id)
+        for value in ("Acme", "Initech"):
+            fact = FactAppend(agent_id=agent.id, subject="Alice", predicate="works_at", object=value, sources=[first])
+            await services.facts.append(scope, fact)
+        await services.facts.merges.merge(scope, MergeCreate(agent_id=agent.id, name="Bob", other="Robert"))
         async with services.database.transaction() as connection:
             await driver(connection).execute(
                 """
