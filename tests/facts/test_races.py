@@ -19,6 +19,7 @@ from engram.facts.repository import FactFilter
 from engram.facts.schemas import FactAppend, FactBatch, FactHistory, FactItem, FactStatus, StoredFact
 from engram.problems import ConflictProblem, NotFoundProblem
 from engram.services import Services
+from engram.settings import Settings
 from engram.tenants.scope import DEFAULT_SCOPE
 from tests.facts.beliefs import Believed, Said, believed
 
@@ -28,6 +29,12 @@ LIMIT = 120
 
 ALL = FactFilter(user_id=None)
 EMPLOYER = {"subject": "alice", "predicate": "works_at"}
+
+
+@pytest.fixture
+def settings(database_url: str, make_settings: Callable[..., Settings]) -> Settings:
+    """All of them wait for a connection for as long as it takes."""
+    return make_settings(database_url, pool_size=10, pool_timeout=LIMIT)
 
 
 @pytest.fixture
