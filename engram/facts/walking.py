@@ -66,9 +66,13 @@ class FactWalkRepository:
         p = Parameters()
         rows = await self._driver.fetch(
             f"""
-            SELECT DISTINCT w.node FROM fact_words w
-            WHERE {self._believed.mine("w", p)} AND w.word = ANY ({p(list(words), "uuid[]")})
-            ORDER BY w.node LIMIT {MAX_SEEDS + 1:d}
+            SELECT DISTINCT named.node FROM unnest({p(list(words), "uuid[]")}) AS asked (word)
+            CROSS JOIN LATERAL (
+                -- The first of all are among the first of each.
+                SELECT w.node FROM fact_words w WHERE {self._believed.mine("w", p)} AND w.word = asked.word
+                ORDER BY w.node LIMIT {MAX_SEEDS + 1:d}
+            ) AS named
+            ORDER BY named.node LIMIT {MAX_SEEDS + 1:d}
             """,
             *p.values,
         )
