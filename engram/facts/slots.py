@@ -5,8 +5,8 @@ From what is known of the slots and what happens in them it follows which ends c
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -62,19 +62,17 @@ def appending(facts: Sequence[NewFact], rows: Sequence[Mapping[str, Any]], now: 
     slots: defaultdict[UUID, list[Value]] = defaultdict(list)
     for row in rows:
         slots[row["slot"]].append(value_of(row))
-    learnt: list[tuple[NewFact, datetime]] = []
+    arriving = Counter(fact.slot for fact in facts)
+    learnt = [(fact, now + place * TICK) for place, fact in enumerate(facts)]
+    for fact, recorded_at in learnt:
+        # What is alone in its slot ends as its writer said: most of a large load.
+        if fact.slot in slots or arriving[fact.slot] > 1:
+            slots[fact.slot].append(_value(fact, recorded_at))
     settled: dict[str, End] = {}
-    ended = {row["id"]: aware(row["valid_until"]) for row in rows}
-    for place, fact in enumerate(facts):
-        recorded_at = now + place * TICK
-        learnt.append((fact, recorded_at))
-        slots[fact.slot].append(_value(fact, recorded_at))
     for values in slots.values():
         settled.update(ends(values))
-    new = [
-        (fact, closure(str(fact.id), FactStatus.standing, settled[str(fact.id)]), recorded_at)
-        for fact, recorded_at in learnt
-    ]
+    new = [(fact, _from_the_start(fact, slots, settled), recorded_at) for fact, recorded_at in learnt]
+    ended = {row["id"]: aware(row["valid_until"]) for row in rows}
     # Rows may be missing that say the same. They may have ended others, which therefore only ever end earlier.
     return Appending(new, [closed for closed in _changed(rows, settled) if _earlier(closed, ended[closed.fact_id])])
 
@@ -88,6 +86,12 @@ def changing(id: UUID, status: FactStatus, rows: Sequence[Mapping[str, Any]], fa
     values.append(replace(value_of(fact), status=status))
     settled = ends(values)
     return [closure(str(id), status, settled[str(id)]), *_changed([row for row in rows if row["id"] != id], settled)]
+
+
+def _from_the_start(fact: NewFact, slots: Collection[UUID], settled: Mapping[str, End]) -> Closure:
+    if fact.slot not in slots:
+        return Closure(fact.id, FactStatus.standing, fact.item.valid_until, None)
+    return closure(str(fact.id), FactStatus.standing, settled[str(fact.id)])
 
 
 def _value(fact: NewFact, recorded_at: datetime) -> Value:
