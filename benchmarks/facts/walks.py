@@ -93,13 +93,13 @@ async def _walks(sheet: Sheet, store: Store, services: Services, client: Client,
         times = await alternate(jobs, len(starts))
     name = f"two hops, limit {limit}"
     sheet.latency(name, times["ours"], beside=("one statement", times["all"]), p50=at_most(1.5))
-    sheet.latency(name, times["ours"], beside=("one that stops at the limit", times["first"]))
+    sheet.latency(f"the same, limit {limit}", times["ours"], beside=("one that stops at the limit", times["first"]))
     sheet.latency(f"{name}, through HTTP", times["http"], beside=("in process", times["ours"]))
 
 
 async def _hub(sheet: Sheet, server: Server, client: Client, facts: Numbered) -> None:
-    name, degree = facts.hub()
-    query = name.rpartition(" ")[2]
+    hub, degree = facts.hub()
+    query = hub.rpartition(" ")[2]
     sheet.add("facts that name the hub", degree, "facts")
     for limit in LIMITS:
         times = Times()
@@ -117,7 +117,8 @@ async def _hub(sheet: Sheet, server: Server, client: Client, facts: Numbered) ->
             await times.of(client.recall_graph(query, hops=2, limit=limit))
         sheet.latency(f"hub, limit {limit}, through HTTP", times)
         grown = server.resident_mb - warm
-        sheet.add(f"server memory after {_HUB_WALKS} such walks, more", grown, "MB", target=at_most(32, of="value"))
+        name = f"hub, limit {limit}: server memory, more after {_HUB_WALKS} walks"
+        sheet.add(name, grown, "MB", target=at_most(32, of="value"))
 
 
 def _beside(sheet: Sheet, found: beside.Beside) -> None:
