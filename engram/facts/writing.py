@@ -25,7 +25,7 @@ from engram.facts.schemas import (
     FactsAppended,
     FactStatus,
 )
-from engram.facts.slots import TICK, Appending, appending, changing, later_than
+from engram.facts.slots import TICK, Appending, appending, changing, later_than, news
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
 from engram.telemetry.counting import facts_written
 from engram.tenants.database import TenantDatabase
@@ -104,8 +104,7 @@ class FactWriting:
         facts = FactRepository(connection, scope)
         await facts.lock_slots(agent_id, {fact.slot for fact in prepared.facts})
         now = datetime.now(UTC)
-        # Of a slot in which nothing is to be superseded nothing need be known.
-        rows = await facts.unended(agent_id, _starts(prepared.facts, now))
+        rows = await facts.touched(agent_id, news(prepared.facts, now))
         now = later_than(rows, now)
         _check_windows(prepared.facts, now, field)
         done = appending(prepared.facts, rows, now)
@@ -156,16 +155,6 @@ class FactWriting:
         details: Mapping[str, JsonValue],
     ) -> None:
         await self._audit.record(connection, scope, action, agent_id=agent_id, targets=ids, details=details)
-
-
-def _starts(facts: Sequence[NewFact], now: datetime) -> dict[UUID, datetime]:
-    """By slot, when the first of these begins that ends others or may be ended."""
-    starts: dict[UUID, datetime] = {}
-    for fact in facts:
-        if fact.item.supersede:
-            begins = fact.item.valid_from or now
-            starts[fact.slot] = min(begins, starts.get(fact.slot, begins))
-    return starts
 
 
 def _check_windows(facts: Sequence[NewFact], now: datetime, field: str) -> None:
