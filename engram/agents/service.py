@@ -115,6 +115,7 @@ class AgentService:
             memories, edges = await counts.memories(), await counts.edges()
             pending, projections = await counts.owed()
             entities, postings = await counts.entities(), await counts.postings()
+            facts, merges = await counts.facts(), await counts.merges()
         return AgentStats(
             agent_id=id,
             memories=memories.get("current", 0),
@@ -122,6 +123,9 @@ class AgentService:
             edges=sum(edges.values()),
             edges_by_type=edges,
             entities=entities,
+            facts=facts.get("standing", 0),
+            facts_by_status=facts,
+            merges=merges,
             postings=postings,
             pending_links=pending,
             projections={name: ProjectionStats(**found) for name, found in projections.items()},
@@ -148,4 +152,10 @@ class AgentService:
         locks in one order. Raises NotFoundProblem where the agent is gone.
         """
         if not await AgentRepository(connection, scope).hold(id):
+            raise agent_not_found(id)
+
+    async def hold_alone(self, connection: AsyncConnection, scope: Scope, id: UUID) -> None:
+        """The same for what must not meet other writes at all: it begins when those under way have ended, and others
+        wait for its end. Raises NotFoundProblem where the agent is gone."""
+        if not await AgentRepository(connection, scope).hold(id, alone=True):
             raise agent_not_found(id)

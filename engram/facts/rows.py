@@ -73,7 +73,7 @@ def prepare(items: Sequence[FactItem], ids: Sequence[UUID] | None = None) -> Pre
                 subject_node=ends[0],
                 object_node=ends[1],
                 slot=slot_key(item.user_id, item.subject, item.predicate),
-                memories=tuple(dict.fromkeys(filter(None, map(_as_id, item.sources)))),
+                memories=tuple(dict.fromkeys(filter(None, map(as_id, item.sources)))),
             )
         )
     return prepared
@@ -115,7 +115,7 @@ def fields_of(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _as_id(text: str) -> UUID | None:
+def as_id(text: str) -> UUID | None:
     try:
         return UUID(text)
     except ValueError:

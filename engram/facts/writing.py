@@ -25,8 +25,9 @@ from engram.facts.schemas import (
     FactsAppended,
     FactStatus,
 )
-from engram.facts.slots import TICK, Appending, appending, changing, later_than
+from engram.facts.slots import TICK, Appending, appending, changing, later_than, news
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
+from engram.telemetry.counting import facts_written
 from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 
@@ -63,6 +64,7 @@ class FactWriting:
             done = await self._append(connection, scope, agent_id, prepare([request]), "{1}")
             id = done.new[0][0].id
             row = (await FactRepository(connection, scope).by_ids(agent_id, [id]))[id]
+        facts_written(1)
         return FactAppended.model_construct(**fields_of(row), closed=_closed(done))
 
     async def append_many(self, scope: Scope, request: FactBatch, ids: Sequence[UUID] | None = None) -> FactsAppended:
@@ -76,6 +78,7 @@ class FactWriting:
                 done = await self._append(connection, scope, UUID(request.agent_id), prepared, "items.{0}.{1}")
         except UniqueViolationError:
             raise ConflictProblem("There is a fact with one of these ids already.") from None
+        facts_written(len(done.new))
         return FactsAppended.model_construct(ids=[str(fact.id) for fact, _, _ in done.new], closed=_closed(done))
 
     async def delete(self, scope: Scope, id: str) -> FactChanged:
@@ -101,15 +104,15 @@ class FactWriting:
         facts = FactRepository(connection, scope)
         await facts.lock_slots(agent_id, {fact.slot for fact in prepared.facts})
         now = datetime.now(UTC)
-        # Of a slot in which nothing is to be superseded nothing need be known.
-        rows = await facts.unended(agent_id, _starts(prepared.facts, now))
+        rows = await facts.touched(agent_id, news(prepared.facts, now))
         now = later_than(rows, now)
         _check_windows(prepared.facts, now, field)
         done = appending(prepared.facts, rows, now)
         await facts.insert(agent_id, done.new)
         # What a fact ends by from the start is a closure like any other.
         early = [(closure, at) for _, closure, at in done.new if closure.superseded_by is not None]
-        later = now + len(prepared.facts) * TICK
+        # As one: with the last of them what they end is known to have ended.
+        later = now + (len(prepared.facts) - 1) * TICK
         closures = [*early, *((closure, later) for closure in done.closed)]
         if closures:
             await facts.close(agent_id, [closure for closure, _ in closures], [at for _, at in closures])
@@ -152,16 +155,6 @@ class FactWriting:
         details: Mapping[str, JsonValue],
     ) -> None:
         await self._audit.record(connection, scope, action, agent_id=agent_id, targets=ids, details=details)
-
-
-def _starts(facts: Sequence[NewFact], now: datetime) -> dict[UUID, datetime]:
-    """By slot, when the first of these begins that ends others or may be ended."""
-    starts: dict[UUID, datetime] = {}
-    for fact in facts:
-        if fact.item.supersede:
-            begins = fact.item.valid_from or now
-            starts[fact.slot] = min(begins, starts.get(fact.slot, begins))
-    return starts
 
 
 def _check_windows(facts: Sequence[NewFact], now: datetime, field: str) -> None:

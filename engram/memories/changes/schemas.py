@@ -98,4 +98,5 @@ class MemoryPurged(ResponseModel):
     mentions: int
     edges: int = Field(description="With what they were before.")
     entities: int = Field(description="Names that no other memory names.")
+    facts: int = Field(default=0, description="Those that no other memory is a source of.")
     answers: int = Field(description="Answers kept for repeated requests.")

@@ -20,6 +20,7 @@ from engram.entities.service import EntityService
 from engram.memories.changes.repository import ChangeRepository
 from engram.memories.changes.rows import Standing
 from engram.memories.changes.schemas import MemoryPurged
+from engram.memories.purging.facts import FactSources
 from engram.memories.purging.repository import ExpiredMemories, PurgeRepository
 from engram.memories.repository import MemoryRepository
 from engram.memories.service import ATTEMPTS, CONTESTED, memory_not_found
@@ -39,6 +40,7 @@ class PurgeService:
         tenants: TenantDatabase,
         agents: AgentService,
         entities: EntityService,
+        facts: FactSources,
         *,
         recovery: timedelta,
     ) -> None:
@@ -47,6 +49,7 @@ class PurgeService:
         self._tenants = tenants
         self._agents = agents
         self._entities = entities
+        self._facts = facts
         self._recovery = recovery
         self._audit = Audit()
 
@@ -93,7 +96,8 @@ class PurgeService:
                 return None
             names, spellings = await asyncio.to_thread(_declared, id, said, language)
             async with self._tenants.administration(scope) as connection:
-                await self._agents.hold(connection, scope, agent_id)
+                # Who appends a fact locks its slot and then its sources, and here it is the other way round.
+                await self._agents.hold_alone(connection, scope, agent_id)
                 changes = ChangeRepository(connection, scope)
                 if memory.slot_hash is not None:
                     await changes.hold_slot(agent_id, memory.slot_hash)
@@ -120,6 +124,7 @@ class PurgeService:
         """What was erased, by the names of the receipt."""
         agent_id, id = memory.agent_id, memory.id
         purges, memories = PurgeRepository(connection, scope), MemoryRepository(connection, scope)
+        facts = await self._facts.forget(connection, scope, agent_id, id)
         edges = await purges.edges(agent_id, id)
         passages = await purges.passages(agent_id, id)
         terms = await purges.terms(agent_id, id)
@@ -139,6 +144,7 @@ class PurgeService:
             "passages": passages,
             "edges": edges,
             "entities": entities,
+            "facts": facts,
             "answers": await purges.answers(agent_id, id),
             **erased,
         }
