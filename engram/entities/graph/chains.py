@@ -36,10 +36,10 @@ class Chain:
     nodes: tuple[Entity, ...]
     weights: tuple[int, ...] = ()
 
-    @property
-    def order(self) -> tuple[int, tuple[str, ...]]:
-        """What comes first is better."""
-        return (-sum(self.weights), tuple(node.name for node in self.nodes))
+    def order(self, *, backward: bool = False) -> tuple[int, tuple[str, ...]]:
+        """What comes first is better. ``backward``: it is to be read from its last node to its first."""
+        nodes = reversed(self.nodes) if backward else self.nodes
+        return (-sum(self.weights), tuple(node.name for node in nodes))
 
 
 @dataclass(slots=True)
@@ -47,11 +47,13 @@ class _Side:
     """One end: the best chain to each node of its last level, and all nodes that it has come to."""
 
     level: dict[UUID, Chain]
+    backward: bool
+    """Whether this is the end of the whole chain, which is read toward it."""
     visited: set[UUID] = field(default_factory=set)
 
     @classmethod
-    def at(cls, end: Entity) -> _Side:
-        return cls({end.id: Chain((end,))}, set(end.ids))
+    def at(cls, end: Entity, *, backward: bool) -> _Side:
+        return cls({end.id: Chain((end,))}, backward, set(end.ids))
 
     async def go_on(self, reads: Reads) -> bool:
         """Go a hop further. Whether not all pairs were looked at."""
@@ -62,7 +64,7 @@ class _Side:
             chain = chains[link.near]
             longer = Chain((*chain.nodes, link.far), (*chain.weights, link.co_occur))
             known = self.level.get(link.far.id)
-            if known is None or longer.order < known.order:
+            if known is None or longer.order(backward=self.backward) < known.order(backward=self.backward):
                 self.level[link.far.id] = longer
         self.visited.update(id for chain in self.level.values() for id in chain.nodes[-1].ids)
         return len(links) > MAX_LINKS
@@ -76,7 +78,7 @@ async def shortest(reads: Reads, source: Entity, target: Entity, *, max_hops: in
     """
     if source.id == target.id:
         return Chain((source,)), False
-    ahead, behind = _Side.at(source), _Side.at(target)
+    ahead, behind = _Side.at(source, backward=False), _Side.at(target, backward=True)
     truncated = False
     for _ in range(max_hops):
         side = ahead if len(ahead.level) <= len(behind.level) else behind
@@ -84,7 +86,7 @@ async def shortest(reads: Reads, source: Entity, target: Entity, *, max_hops: in
         met = ahead.level.keys() & behind.level.keys()
         if met:
             whole = (_joined(ahead.level[id], behind.level[id]) for id in met)
-            return min(whole, key=lambda chain: chain.order), truncated
+            return min(whole, key=Chain.order), truncated
         if not side.level:
             break
     return None, truncated
