@@ -155,7 +155,7 @@ async def _merge(space: Space, chance: random.Random) -> list[list[str]]:
 
 
 async def _earlier(space: Space) -> dict[str, list[tuple[datetime, datetime]]]:
-    """When each memory held before it was restored. Lists and recalls with ``as_of`` show it, by itself nothing does."""
+    """When each memory held before it was restored. Lists and recalls with ``as_of`` go by it."""
     async with space.services.database.snapshot() as connection:
         rows = await driver(connection).fetch(
             "SELECT id, earlier FROM memories WHERE agent_id = $1", UUID(space.agent_id)
