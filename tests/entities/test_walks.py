@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import random
 from collections.abc import AsyncIterator, Sequence
@@ -15,11 +14,9 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.db.database import driver
 from engram.entities.canonical import canonical_name
-from engram.entities.graph.repository import EntityGraphRepository
 from engram.entities.graph.schemas import EntityPathRequest, TraverseRequest
 from engram.facts.schemas import MergeCreate
 from engram.memories.changes.schemas import MemorySet, MemoryUpdate
@@ -27,6 +24,7 @@ from engram.services import Services
 from engram.settings import Settings
 from engram.tenants.scope import DEFAULT_SCOPE
 from tests.entities.occurrences import GraphOracle, Observation
+from tests.entities.statements import Heard, listening
 from tests.fixtures.fuzzing import EXAMPLES, SEED
 from tests.fixtures.spaces import Space, new_space
 from tests.fixtures.wiring import HashEmbedder, opened
@@ -170,45 +168,18 @@ async def _entity_ids(space: Space) -> dict[str, UUID]:
 
 
 @pytest.fixture
-def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What was asked of pairs and observations."""
-    said: list[str] = []
-    heard: set[int] = set()
-    made = EntityGraphRepository.__init__
-
-    def keep(record: Any) -> None:
-        if "front AS MATERIALIZED" in record.query:
-            said.append(record.query)
-
-    def hear(self: EntityGraphRepository, connection: AsyncConnection, *arguments: Any) -> None:
-        made(self, connection, *arguments)
-        raw = driver(connection)
-        if id(raw) not in heard:
-            heard.add(id(raw))
-            raw.add_query_logger(keep)
-
-    monkeypatch.setattr(EntityGraphRepository, "__init__", hear)
-    return said
-
-
-async def _taken(statements: list[str]) -> int:
-    """How many statements there were since the last time. They are told of in the loop's next turn."""
-    await asyncio.sleep(0)
-    taken = len(statements)
-    statements.clear()
-    return taken
+def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
+    return listening(monkeypatch)
 
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + max(4, EXAMPLES // 4)))
-async def test_what_occurs_together_is_what_brute_force_finds(
-    services: Services, statements: list[str], seed: int
-) -> None:
+async def test_what_occurs_together_is_what_brute_force_finds(services: Services, heard: Heard, seed: int) -> None:
     assert [canonical_name(name) for name in NAMES] == list(NAMES)
     world = await World.made(services, seed)
     names = list(world.oracle.names)
     for _ in range(QUESTIONS):
-        await _walks_are_right(world, world.chance.choice(names), statements)
-        await _chains_are_right(world, world.chance.choice(names), world.chance.choice(names), statements)
+        await _walks_are_right(world, world.chance.choice(names), heard)
+        await _chains_are_right(world, world.chance.choice(names), world.chance.choice(names), heard)
         await _lists_are_right(world, world.chance.choice(names))
 
 
@@ -224,7 +195,7 @@ async def test_of_chains_as_short_and_as_strong_the_first_by_name_is_shown(servi
     assert answer.path == ["amber", "birch", "fjord", "jasper", "quartz"]
 
 
-async def _walks_are_right(world: World, seed: str, statements: list[str]) -> None:
+async def _walks_are_right(world: World, seed: str, heard: Heard) -> None:
     chance, asked = world.chance, world.question()
     fields = {
         "max_hops": chance.choice([1, 2, 3, 4]),
@@ -236,9 +207,9 @@ async def _walks_are_right(world: World, seed: str, statements: list[str]) -> No
         "min_co_occur": asked["min_co_occur"],
     }
     request = TraverseRequest(agent_id=world.space.agent_id, seed_entity=f"the {seed}", as_of=asked["as_of"], **fields)
-    await _taken(statements)
+    await heard.taken()
     answer = await world.space.services.entity_graph.traverse(DEFAULT_SCOPE, request)
-    assert 1 <= await _taken(statements) <= fields["max_hops"]
+    assert 1 <= len(await heard.taken()) <= fields["max_hops"]
     oracle = world.asked(asked["as_of"])
     nodes, truncated = oracle.traverse(seed, **fields)
     shown = [node.model_dump(exclude={"display_name"}) for node in answer.nodes]
@@ -250,15 +221,15 @@ async def _walks_are_right(world: World, seed: str, statements: list[str]) -> No
         assert await world.space.services.entity_graph.traverse(DEFAULT_SCOPE, now) == answer
 
 
-async def _chains_are_right(world: World, source: str, target: str, statements: list[str]) -> None:
+async def _chains_are_right(world: World, source: str, target: str, heard: Heard) -> None:
     asked, hops = world.question(), world.chance.choice([1, 2, 3, 4])
     request = EntityPathRequest(
         agent_id=world.space.agent_id, source=source, target=target.upper(), max_hops=hops, **asked
     )
-    await _taken(statements)
+    await heard.taken()
     answer = await world.space.services.entity_graph.path(DEFAULT_SCOPE, request)
     # One for each hop, and one for what is shown of the chain.
-    assert await _taken(statements) <= hops + 1
+    assert len(await heard.taken()) <= hops + 1
     oracle = world.asked(asked["as_of"])
     chain = oracle.path(source, target, max_hops=hops, min_co_occur=asked["min_co_occur"])
     assert (answer.path, answer.found, answer.truncated) == (chain, bool(chain), False), request

@@ -24,8 +24,11 @@ class Link:
 
 
 class Reads(Protocol):
-    async def links(self, front: Sequence[Entity], visited: Collection[UUID]) -> list[Link]:
-        """All pairs of these with what was not visited: ``MAX_LINKS``, and one more where there are more."""
+    async def links(
+        self, front: Sequence[Entity], visited: Collection[UUID], *, only: Collection[UUID] | None
+    ) -> list[Link]:
+        """All pairs of these with what was not visited, or with these ``only``: ``MAX_LINKS``, and one more where there
+        are more."""
         ...
 
 
@@ -55,10 +58,15 @@ class _Side:
     def at(cls, end: Entity, *, backward: bool) -> _Side:
         return cls({end.id: Chain((end,))}, backward, set(end.ids))
 
-    async def go_on(self, reads: Reads) -> bool:
-        """Go a hop further. Whether not all pairs were looked at."""
+    @property
+    def ids(self) -> set[UUID]:
+        """What its last level is, under all ids."""
+        return {id for chain in self.level.values() for id in chain.nodes[-1].ids}
+
+    async def go_on(self, reads: Reads, *, only: Collection[UUID] | None) -> bool:
+        """Go a hop further, to these only where they are given. Whether not all pairs were looked at."""
         chains = list(self.level.values())
-        links = await reads.links([chain.nodes[-1] for chain in chains], self.visited)
+        links = await reads.links([chain.nodes[-1] for chain in chains], self.visited, only=only)
         self.level = {}
         for link in links[:MAX_LINKS]:
             chain = chains[link.near]
@@ -66,7 +74,7 @@ class _Side:
             known = self.level.get(link.far.id)
             if known is None or longer.order(backward=self.backward) < known.order(backward=self.backward):
                 self.level[link.far.id] = longer
-        self.visited.update(id for chain in self.level.values() for id in chain.nodes[-1].ids)
+        self.visited |= self.ids
         return len(links) > MAX_LINKS
 
 
@@ -74,15 +82,15 @@ async def shortest(reads: Reads, source: Entity, target: Entity, *, max_hops: in
     """The chain of fewest pairs; of these the one whose pairs occur most, then the first by names. And whether a bound
     cut the search short: there may be a better chain then, or one where none is found.
 
-    One read a hop, on the side that has come to less.
+    One read a hop, on the side that has come to less; of the last hop only what the other side has come to matters.
     """
     if source.id == target.id:
         return Chain((source,)), False
     ahead, behind = _Side.at(source, backward=False), _Side.at(target, backward=True)
     truncated = False
-    for _ in range(max_hops):
-        side = ahead if len(ahead.level) <= len(behind.level) else behind
-        truncated |= await side.go_on(reads)
+    for hop in range(1, max_hops + 1):
+        side, other = (ahead, behind) if len(ahead.level) <= len(behind.level) else (behind, ahead)
+        truncated |= await side.go_on(reads, only=other.ids if hop == max_hops else None)
         met = ahead.level.keys() & behind.level.keys()
         if met:
             whole = (_joined(ahead.level[id], behind.level[id]) for id in met)
