@@ -78,6 +78,10 @@ class Stores:
     async def open(self, size: Size, *, seed: int = 7) -> Store:
         """The store of this size, made where there is none; ``benchmarks.loading`` fills it."""
         name = f"benchmark_{size.memories}_{size.agents}" + (f"_seed_{seed}" if seed != Shape(1).seed else "")
+        return await self.named(name, size, seed=seed)
+
+    async def named(self, name: str, size: Size, *, seed: int = 7) -> Store:
+        """The store in the database of this name, made where there is none."""
         async with self._administrator() as connection:
             if not await connection.fetchval("SELECT true FROM pg_database WHERE datname = $1", name):
                 await connection.execute(f"CREATE DATABASE {name}")

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from uuid_utils.compat import uuid7
 
 from engram.entities.declaration import Declaration
-from engram.entities.occurring.repository import OccurrenceRepository
+from engram.entities.occurring.repository import Changes, OccurrenceRepository
 from engram.entities.repository import EntityRepository, Mention
 from engram.tenants.scope import Scope
 
@@ -49,6 +49,18 @@ class EntityService:
         """
         if memory_ids:
             await OccurrenceRepository(connection, scope).recount(agent_id, memory_ids)
+
+    async def observe(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_ids: Collection[UUID]
+    ) -> Changes:
+        """As ``recount``, without the counting: for one who locks more before ``count``."""
+        return await OccurrenceRepository(connection, scope).observe(agent_id, memory_ids)
+
+    async def count(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, changes: Changes, *, gone: Collection[UUID]
+    ) -> None:
+        """Count what was observed; ``gone`` are entities that were erased since."""
+        await OccurrenceRepository(connection, scope).add(agent_id, changes, gone=gone)
 
     async def of_memory(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_id: UUID

@@ -1,9 +1,11 @@
-"""Jobs that make all links and recognised mentions of an agent anew, as if its memories were written now."""
+"""Jobs that make all links and recognised mentions of an agent anew, as if its memories were written now, and add up
+anew what occurs together."""
 
 from __future__ import annotations
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from engram.entities.occurring.remaking import OccurrenceRemaking
 from engram.jobs.handling import Progress
 from engram.jobs.rows import Work
 from engram.memories.projections import Projector
@@ -27,6 +29,7 @@ class RebuildingJobs:
         self._database = database
         self._projector = projector
         self._batch = batch
+        self._occurrences = OccurrenceRemaking(database)
 
     async def run(self, scope: Scope, work: Work, progress: Progress) -> None:
         reached, last = work.reached, work.last
@@ -44,6 +47,7 @@ class RebuildingJobs:
                 await projection.remove_stale(scope, work.agent_id, ids)
             reached = ids[-1]
             await progress.advance(len(ids), reached)
+        await self._occurrences.run(scope, work.agent_id)
 
 
 async def _settles_nothing(connection: AsyncConnection) -> None:

@@ -24,8 +24,11 @@ class Link:
 
 
 class Reads(Protocol):
-    async def links(self, front: Sequence[Entity], visited: Collection[UUID]) -> list[Link]:
-        """All pairs of these with what was not visited: ``MAX_LINKS``, and one more where there are more."""
+    async def links(
+        self, front: Sequence[Entity], visited: Collection[UUID], *, only: Collection[UUID] | None
+    ) -> list[Link]:
+        """All pairs of these with what was not visited, or with these ``only``: ``MAX_LINKS``, and one more where there
+        are more."""
         ...
 
 
@@ -36,10 +39,10 @@ class Chain:
     nodes: tuple[Entity, ...]
     weights: tuple[int, ...] = ()
 
-    @property
-    def order(self) -> tuple[int, tuple[str, ...]]:
-        """What comes first is better."""
-        return (-sum(self.weights), tuple(node.name for node in self.nodes))
+    def order(self, *, backward: bool = False) -> tuple[int, tuple[str, ...]]:
+        """What comes first is better. ``backward``: it is to be read from its last node to its first."""
+        nodes = reversed(self.nodes) if backward else self.nodes
+        return (-sum(self.weights), tuple(node.name for node in nodes))
 
 
 @dataclass(slots=True)
@@ -47,24 +50,31 @@ class _Side:
     """One end: the best chain to each node of its last level, and all nodes that it has come to."""
 
     level: dict[UUID, Chain]
+    backward: bool
+    """Whether this is the end of the whole chain, which is read toward it."""
     visited: set[UUID] = field(default_factory=set)
 
     @classmethod
-    def at(cls, end: Entity) -> _Side:
-        return cls({end.id: Chain((end,))}, set(end.ids))
+    def at(cls, end: Entity, *, backward: bool) -> _Side:
+        return cls({end.id: Chain((end,))}, backward, set(end.ids))
 
-    async def go_on(self, reads: Reads) -> bool:
-        """Go a hop further. Whether not all pairs were looked at."""
+    @property
+    def ids(self) -> set[UUID]:
+        """What its last level is, under all ids."""
+        return {id for chain in self.level.values() for id in chain.nodes[-1].ids}
+
+    async def go_on(self, reads: Reads, *, only: Collection[UUID] | None) -> bool:
+        """Go a hop further, to these only where they are given. Whether not all pairs were looked at."""
         chains = list(self.level.values())
-        links = await reads.links([chain.nodes[-1] for chain in chains], self.visited)
+        links = await reads.links([chain.nodes[-1] for chain in chains], self.visited, only=only)
         self.level = {}
         for link in links[:MAX_LINKS]:
             chain = chains[link.near]
             longer = Chain((*chain.nodes, link.far), (*chain.weights, link.co_occur))
             known = self.level.get(link.far.id)
-            if known is None or longer.order < known.order:
+            if known is None or longer.order(backward=self.backward) < known.order(backward=self.backward):
                 self.level[link.far.id] = longer
-        self.visited.update(id for chain in self.level.values() for id in chain.nodes[-1].ids)
+        self.visited |= self.ids
         return len(links) > MAX_LINKS
 
 
@@ -72,19 +82,19 @@ async def shortest(reads: Reads, source: Entity, target: Entity, *, max_hops: in
     """The chain of fewest pairs; of these the one whose pairs occur most, then the first by names. And whether a bound
     cut the search short: there may be a better chain then, or one where none is found.
 
-    One read a hop, on the side that has come to less.
+    One read a hop, on the side that has come to less; of the last hop only what the other side has come to matters.
     """
     if source.id == target.id:
         return Chain((source,)), False
-    ahead, behind = _Side.at(source), _Side.at(target)
+    ahead, behind = _Side.at(source, backward=False), _Side.at(target, backward=True)
     truncated = False
-    for _ in range(max_hops):
-        side = ahead if len(ahead.level) <= len(behind.level) else behind
-        truncated |= await side.go_on(reads)
+    for hop in range(1, max_hops + 1):
+        side, other = (ahead, behind) if len(ahead.level) <= len(behind.level) else (behind, ahead)
+        truncated |= await side.go_on(reads, only=other.ids if hop == max_hops else None)
         met = ahead.level.keys() & behind.level.keys()
         if met:
             whole = (_joined(ahead.level[id], behind.level[id]) for id in met)
-            return min(whole, key=lambda chain: chain.order), truncated
+            return min(whole, key=Chain.order), truncated
         if not side.level:
             break
     return None, truncated

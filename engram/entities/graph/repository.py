@@ -159,12 +159,15 @@ class EntityGraphRepository:
             for row in rows
         ]
 
-    async def links(self, front: Sequence[Entity], visited: Collection[UUID]) -> list[Link]:
-        """All pairs of these entities with what was not visited, of each entity those that occur most first."""
+    async def links(
+        self, front: Sequence[Entity], visited: Collection[UUID], *, only: Collection[UUID] | None = None
+    ) -> list[Link]:
+        """All pairs of these entities with what was not visited, or with these ``only``; of each entity those that
+        occur most first."""
         p = Parameters()
         rows = await self._driver.fetch(
             f"""
-            {self._seen(front, visited, p)}
+            {self._seen(front, visited, p, only=only)}
             SELECT seen.place, seen.other AS id, seen.co_occur, e.name, e.display_name
             FROM seen JOIN entities e ON {self._observed.mine("e", p)} AND e.id = seen.other
             ORDER BY seen.place, seen.co_occur DESC, e.name COLLATE "C" LIMIT {MAX_LINKS + 1:d}
@@ -194,8 +197,16 @@ class EntityGraphRepository:
         ids = [id for entity in front for id in entity.ids]
         return f"SELECT * FROM unnest({p(places, 'int[]')}, {p(ids, 'uuid[]')}) AS f (place, id)"
 
-    def _seen(self, front: Sequence[Entity], visited: Collection[UUID], p: Parameters) -> str:
+    def _seen(
+        self,
+        front: Sequence[Entity],
+        visited: Collection[UUID],
+        p: Parameters,
+        *,
+        only: Collection[UUID] | None = None,
+    ) -> str:
         other = self._node("pair.other")
+        wanted = f" AND pair.other = ANY ({p(list(only), 'uuid[]')})" if only is not None else ""
         return f"""
             WITH front AS MATERIALIZED ({self._front(front, p)}),
             seen AS MATERIALIZED (
@@ -203,7 +214,7 @@ class EntityGraphRepository:
                 FROM (
                     SELECT pair.place, {other} AS other, pair.co_occur
                     FROM ({self._observed.around(p)}) AS pair {self._nodes("pair.other", p)}
-                    WHERE pair.other <> ALL ({p(list(visited), "uuid[]")})
+                    WHERE pair.other <> ALL ({p(list(visited), "uuid[]")}){wanted}
                 ) AS counted
                 GROUP BY place, other
                 HAVING sum(co_occur) >= {p(self._observed.min_co_occur, "bigint")}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -87,6 +88,24 @@ _RECOUNT = f"""
 """
 
 
+Pair = tuple[UUID, UUID]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """By how much there are more steady observations of pairs."""
+
+    pairs: Mapping[Pair, int]
+
+    @property
+    def degrees(self) -> dict[UUID, int]:
+        degrees: Counter[UUID] = Counter()
+        for pair, change in self.pairs.items():
+            for entity_id in pair:
+                degrees[entity_id] += change
+        return {id: change for id, change in degrees.items() if change}
+
+
 class OccurrenceRepository:
     def __init__(self, connection: AsyncConnection, scope: Scope) -> None:
         self._driver = driver(connection)
@@ -95,18 +114,24 @@ class OccurrenceRepository:
     async def recount(self, agent_id: UUID, memory_ids: Collection[UUID]) -> None:
         """Make the observations of these memories what follows from what they name and are. The caller has locked
         them, or wrote them itself."""
-        changes = await self._driver.fetch(_RECOUNT, agent_id, self._tenant_id, list(memory_ids))
-        if not changes:
-            return
-        pairs = {(row["first_id"], row["second_id"]): row["change"] for row in changes}
-        degrees: Counter[UUID] = Counter()
-        for pair, change in pairs.items():
-            for entity_id in pair:
-                degrees[entity_id] += change
-        await self._add_pairs(agent_id, pairs)
-        await self._add_degrees(agent_id, {id: change for id, change in degrees.items() if change})
+        await self.add(agent_id, await self.observe(agent_id, memory_ids))
 
-    async def _add_pairs(self, agent_id: UUID, changes: Mapping[tuple[UUID, UUID], int]) -> None:
+    async def observe(self, agent_id: UUID, memory_ids: Collection[UUID]) -> Changes:
+        """The same without counting it, which is left to ``add``, later in the transaction."""
+        rows = await self._driver.fetch(_RECOUNT, agent_id, self._tenant_id, list(memory_ids))
+        return Changes({(row["first_id"], row["second_id"]): row["change"] for row in rows})
+
+    async def add(self, agent_id: UUID, changes: Changes, *, gone: Collection[UUID] = ()) -> None:
+        """Count what was observed. ``gone`` are entities that were erased since, and their sums with them."""
+        erased = set(gone)
+        pairs = {pair: change for pair, change in changes.pairs.items() if erased.isdisjoint(pair)}
+        degrees = {id: change for id, change in changes.degrees.items() if id not in erased}
+        if pairs:
+            await self._add_pairs(agent_id, pairs)
+        if degrees:
+            await self._add_degrees(agent_id, degrees)
+
+    async def _add_pairs(self, agent_id: UUID, changes: Mapping[Pair, int]) -> None:
         rows = sorted(changes.items(), key=lambda row: (row[0][0].int, row[0][1].int))
         values = (agent_id, self._tenant_id, [first for (first, _), _ in rows], [second for (_, second), _ in rows])
         await self._driver.execute(

@@ -143,10 +143,10 @@ class PurgeRepository:
         )
         return _rows(status)
 
-    async def names(self, agent_id: UUID, names: Sequence[str], spellings: Sequence[str]) -> int:
+    async def names(self, agent_id: UUID, names: Sequence[str], spellings: Sequence[str]) -> set[UUID]:
         """Erase the entities among these that no memory names any more, and of others the spellings that none of their
-        memories declares; how many entities were erased."""
-        status: str = await self._driver.execute(
+        memories declares; the entities that were erased."""
+        erased = await self._driver.fetch(
             """
             DELETE FROM entities WHERE ctid = ANY (ARRAY(
                 SELECT e.ctid FROM entities e
@@ -155,6 +155,7 @@ class PurgeRepository:
                 )
                 ORDER BY e.name FOR UPDATE
             ))
+            RETURNING id
             """,
             agent_id,
             self._tenant_id,
@@ -194,7 +195,7 @@ class PurgeRepository:
             self._tenant_id,
             list(names),
         )
-        return _rows(status)
+        return {row["id"] for row in erased}
 
 
 class ExpiredMemories:

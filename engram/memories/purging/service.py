@@ -129,8 +129,8 @@ class PurgeService:
         passages = await purges.passages(agent_id, id)
         terms = await purges.terms(agent_id, id)
         erased = await purges.of_memory(agent_id, id)
-        await self._entities.recount(connection, scope, agent_id, [id])
-        await self._entities.recount(connection, scope, agent_id, [id])
+        # While its row stands, with which its observations go; counted at the end, when nothing else is to be locked.
+        observed = await self._entities.observe(connection, scope, agent_id, [id])
         entities = await purges.names(agent_id, names, spellings)
         # What counts them is locked after all that others count under.
         await memories.remove_passages(agent_id, [id])
@@ -138,14 +138,16 @@ class PurgeService:
             await memories.remove_terms(agent_id, [id])
         await purges.row(agent_id, id, memory.slot_hash, memory.superseded_by)
         edges += await purges.edge_versions(agent_id, id)
+        answers = await purges.answers(agent_id, id)
+        await self._entities.count(connection, scope, agent_id, observed, gone=entities)
         return {
             "memories": 1,
             "terms": terms,
             "passages": passages,
             "edges": edges,
-            "entities": entities,
+            "entities": len(entities),
             "facts": facts,
-            "answers": await purges.answers(agent_id, id),
+            "answers": answers,
             **erased,
         }
 

@@ -164,6 +164,7 @@ class Making:
                 rows = await asyncio.to_thread(self._rows.mentions, batch)
                 async with self._staging.writing() as tables:
                     await tables.add("mentions", rows)
+                    await tables.observe({row["memory_id"] for row in rows})
             case "edge":
                 rows = await asyncio.to_thread(self._rows.edges, batch)
                 async with self._staging.writing() as tables:

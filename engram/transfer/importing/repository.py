@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from engram.agents.erasure import HELD_BY_AGENT, erase_agent
 from engram.db.database import driver
 from engram.db.vectors import packed
+from engram.entities.occurring.repository import OccurrenceRepository
 from engram.memories.rows import as_json
 from engram.memories.term_repository import TermRepository
 from engram.tenants.scope import Scope
@@ -126,6 +127,7 @@ class ImportRepository:
     def __init__(self, connection: AsyncConnection, scope: Scope, agent_id: UUID, model_id: int) -> None:
         self._connection = connection
         self._terms = TermRepository(connection, scope)
+        self._occurrences = OccurrenceRepository(connection, scope)
         self._driver = driver(connection)
         self._tenant_id = scope.tenant_id
         self._agent_id = agent_id
@@ -201,6 +203,10 @@ class ImportRepository:
         )
         if held:
             await erase_agent(self._connection, self._agent_id)
+
+    async def observe(self, memory_ids: Collection[UUID]) -> None:
+        """Let what occurs together follow from what these memories name by now."""
+        await self._occurrences.recount(self._agent_id, memory_ids)
 
     async def in_turn(self) -> None:
         """Until the transaction ends no other import of the tenant takes ids."""
