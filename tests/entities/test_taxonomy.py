@@ -37,9 +37,7 @@ async def test_merged_entities_are_one(bot: AsyncAgentScope, web: httpx.AsyncCli
     assert [(entity.name, entity.memories) for entity in shown] == [("bob", 3), ("ledger", 2), ("zyra", 1)]
 
 
-async def test_more_than_two_hundred_are_refused_and_nobody_has_none(
-    bot: AsyncAgentScope, client: AsyncEngram
-) -> None:
+async def test_more_than_two_hundred_are_refused_and_nobody_has_none(bot: AsyncAgentScope, client: AsyncEngram) -> None:
     assert (await bot.taxonomy()).entities == []
     with pytest.raises(UnprocessableEntityError) as refused:
         await bot.taxonomy(limit=201)

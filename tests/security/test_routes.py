@@ -21,6 +21,7 @@ from .worlds import NOTHING
 
 ROLES = {
     "agent_stats": "viewer",
+    "agent_taxonomy": "viewer",
     "create_agent": "writer",
     "create_edge": "writer",
     "create_edges": "writer",
@@ -30,6 +31,8 @@ ROLES = {
     "delete_edge": "writer",
     "delete_memories": "writer",
     "delete_memory": "writer",
+    "entity_path": "viewer",
+    "entity_timeline": "viewer",
     "export_agent": "admin",
     "find_paths": "viewer",
     "get_agent": "viewer",
@@ -42,6 +45,7 @@ ROLES = {
     "list_audit": "admin",
     "list_jobs": "viewer",
     "list_memories": "viewer",
+    "memory_backlinks": "viewer",
     "memory_history": "viewer",
     "purge_memory": "admin",
     "restore_memory": "writer",
@@ -52,8 +56,11 @@ ROLES = {
     "ready": None,
     "rebuild_links": "writer",
     "recall": "viewer",
+    "related_entities": "viewer",
+    "related_memories": "viewer",
     "retry_job": "writer",
     "retry_jobs": "writer",
+    "traverse_entities": "viewer",
     "update_agent": "writer",
 }
 """The least role of each operation; None where anybody may, also without a key."""

@@ -10,12 +10,17 @@ import pytest
 from pydantic import TypeAdapter
 
 from engram.agents.schemas import AgentCreate, AgentUpdate
+from engram.entities.graph.schemas import EntityPathRequest, TraverseRequest
 from engram.graph.schemas import EdgeCreate
 from engram.memories.schemas import MemoryBatch, MemoryCreate
 from engram.recall.schemas import RecallRequest
 from tests.fixtures.servers import openapi
 
-MODELS = (AgentCreate, AgentUpdate, EdgeCreate, MemoryBatch, MemoryCreate, RecallRequest)
+MODELS = (
+    *(AgentCreate, AgentUpdate, EdgeCreate, MemoryBatch, MemoryCreate, RecallRequest),
+    EntityPathRequest,
+    TraverseRequest,
+)
 
 
 def operations() -> list[tuple[str, str, dict[str, Any]]]:
@@ -38,6 +43,8 @@ def test_operations_are_named_for_what_they_do() -> None:
             *("get_edges", "create_edge", "create_edges", "delete_edge", "get_neighborhood", "find_paths"),
             *("list_audit", "live", "ready"),
             *("export_agent", "import_agent"),
+            *("traverse_entities", "entity_path", "related_entities"),
+            *("related_memories", "memory_backlinks", "entity_timeline", "agent_taxonomy"),
         ]
     )
     assert all(found["summary"] and found["tags"] for _, _, found in operations())

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from engram.agents.erasure import HELD_BY_AGENT, erase_agent
 from engram.db.database import driver
 from engram.db.vectors import packed
+from engram.entities.occurring.repository import OccurrenceRepository
 from engram.memories.rows import as_json
 from engram.memories.term_repository import TermRepository
 from engram.tenants.scope import Scope
@@ -92,6 +93,7 @@ class ImportRepository:
     def __init__(self, connection: AsyncConnection, scope: Scope, agent_id: UUID, model_id: int) -> None:
         self._connection = connection
         self._terms = TermRepository(connection, scope)
+        self._occurrences = OccurrenceRepository(connection, scope)
         self._driver = driver(connection)
         self._tenant_id = scope.tenant_id
         self._agent_id = agent_id
@@ -265,6 +267,24 @@ class ImportRepository:
             self._model_id,
             *values,
         )
+
+    async def memories_after(self, last: UUID | None, most: int) -> list[UUID]:
+        """The next memories, in the order of their ids."""
+        rows = await self._driver.fetch(
+            """
+            SELECT id FROM memories
+            WHERE agent_id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR id > $3) ORDER BY id LIMIT $4
+            """,
+            self._agent_id,
+            self._tenant_id,
+            last,
+            most,
+        )
+        return [row["id"] for row in rows]
+
+    async def observe(self, ids: Sequence[UUID]) -> None:
+        """Count what these memories name together. Nobody else writes to them: the agent is seen by nobody."""
+        await self._occurrences.recount(self._agent_id, ids)
 
     async def unfollowed(self) -> UUID | None:
         """A memory that is superseded by none of the import, and did hold."""
