@@ -64,22 +64,30 @@ class TaxonomyRepository:
 
     async def memories(self, agent_id: UUID, entities: Sequence[Entity]) -> dict[UUID, int]:
         """How many memories name each of these, by its id; a memory that names several of a node counts once."""
+        alone = [entity for entity in entities if len(entity.ids) == 1]
+        merged = [entity for entity in entities if len(entity.ids) > 1]
+        return await self._counts(agent_id, alone, "*") | await self._counts(
+            agent_id, merged, "DISTINCT named.memory_id"
+        )
+
+    async def _counts(self, agent_id: UUID, entities: Sequence[Entity], what: str) -> dict[UUID, int]:
+        if not entities:
+            return {}
+        # OFFSET keeps the planner from reading all mentions of the agent for those of a few entities.
         rows = await self._driver.fetch(
-            """
-            SELECT asked.node, counted.memories
-            FROM (
-                SELECT node, array_agg(id) AS ids FROM unnest($3::uuid[], $4::uuid[]) AS asked (node, id) GROUP BY node
-            ) AS asked
+            f"""
+            SELECT asked.node, count({what}) AS memories
+            FROM unnest($3::uuid[], $4::uuid[]) AS asked (node, id)
             CROSS JOIN LATERAL (
-                SELECT CASE WHEN cardinality(asked.ids) = 1 THEN count(*) ELSE count(DISTINCT n.memory_id) END
-                    AS memories
-                FROM mentions n
-                WHERE n.agent_id = $1 AND n.tenant_id = $2 AND n.entity_id = ANY (asked.ids)
-            ) AS counted
+                SELECT n.memory_id FROM mentions n
+                WHERE n.agent_id = $1 AND n.tenant_id = $2 AND n.entity_id = asked.id OFFSET 0
+            ) AS named
+            GROUP BY asked.node
             """,
             agent_id,
             self._tenant_id,
             [entity.id for entity in entities for _ in entity.ids],
             [id for entity in entities for id in entity.ids],
         )
-        return {row["node"]: row["memories"] for row in rows}
+        found = {row["node"]: row["memories"] for row in rows}
+        return {entity.id: found.get(entity.id, 0) for entity in entities}
