@@ -15,9 +15,12 @@ from engram.cli.between import paths
 from engram.cli.demo.command import demo
 from engram.cli.doctor.command import doctor
 from engram.cli.edges import edges
+from engram.cli.entities.naming import backlinks, related, timeline
+from engram.cli.entities.taxonomy import taxonomy
 from engram.cli.errors import FAILED, INTERRUPTED, complaint
 from engram.cli.evaluation.command import evaluate
 from engram.cli.export import export_agent
+from engram.cli.facts.app import app as facts_app
 from engram.cli.forget import forget
 from engram.cli.importing.command import import_file
 from engram.cli.jobs import app as jobs_app
@@ -55,11 +58,17 @@ _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "import": import_file,
     },
     "Graph": {"edges": edges, "neighborhood": neighborhood, "paths": paths},
+    "Entities": {"related": related, "backlinks": backlinks, "timeline": timeline, "taxonomy": taxonomy},
     "Work": {"rebuild-links": rebuild_links},
     "Quality": {"eval": evaluate},
     "Access": {"audit": audit},
 }
-_GROUPS = {"jobs": ("Work", jobs_app), "keys": ("Access", keys_app), "tenants": ("Access", tenants_app)}
+_GROUPS = {
+    "facts": ("Entities", facts_app),
+    "jobs": ("Work", jobs_app),
+    "keys": ("Access", keys_app),
+    "tenants": ("Access", tenants_app),
+}
 for panel, commands in _COMMANDS.items():
     for name, command in commands.items():
         app.command(name, rich_help_panel=panel)(command)

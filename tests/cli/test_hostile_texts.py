@@ -34,6 +34,10 @@ def test_arguments_that_are_no_text_are_refused(client_run: Run, bad: str) -> No
         ("recall", "x", "--agent", bad),
         ("recall", "x", "--user", bad),
         ("edges", bad),
+        ("related", bad),
+        ("timeline", bad),
+        ("facts", "traverse", bad),
+        ("facts", "path", "x", bad),
         ("import", bad),
     ):
         outcome = client_run(*arguments)
