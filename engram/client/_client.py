@@ -62,8 +62,8 @@ class Engram(_Client):
         super().__init__(connection, Options.given(base_url, api_key, timeout, max_retries))
         self.agents = Agents(self._sender)
         self.memories = Memories(self._sender)
-        self.facts = Facts(self._sender)
         self.graph = Graph(self._sender)
+        self.facts = Facts(self._sender)
         self.audit = AuditLog(self._sender)
         self.jobs = Jobs(self._sender)
 
@@ -117,8 +117,8 @@ class AsyncEngram(_Client):
         super().__init__(connection, Options.given(base_url, api_key, timeout, max_retries))
         self.agents = AsyncAgents(self._sender)
         self.memories = AsyncMemories(self._sender)
-        self.facts = AsyncFacts(self._sender)
         self.graph = AsyncGraph(self._sender)
+        self.facts = AsyncFacts(self._sender)
         self.audit = AsyncAuditLog(self._sender)
         self.jobs = AsyncJobs(self._sender)
 

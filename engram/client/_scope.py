@@ -43,8 +43,8 @@ class AgentScope(_Scope):
     def __init__(self, sender: Sender, agent: AnyId) -> None:
         super().__init__(sender, agent)
         self.memories = AgentMemories(self._sender)
-        self.facts = AgentFacts(self._sender)
         self.graph = Graph(self._sender)
+        self.facts = AgentFacts(self._sender)
 
 
 class AsyncAgentScope(_Scope):
@@ -59,8 +59,8 @@ class AsyncAgentScope(_Scope):
     def __init__(self, sender: Sender, agent: AnyId) -> None:
         super().__init__(sender, agent)
         self.memories = AsyncAgentMemories(self._sender)
-        self.facts = AsyncAgentFacts(self._sender)
         self.graph = AsyncGraph(self._sender)
+        self.facts = AsyncAgentFacts(self._sender)
 
 
 def _id_or_lookup(agent: AnyId) -> AnyId | Operation[Agent]:

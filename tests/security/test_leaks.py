@@ -26,7 +26,7 @@ from tests.fixtures.tenants import Tenant, bearer, new_key
 from .calls import guarded
 from .worlds import NOTHING, SHARED_AGENT, SHARED_TEXT, World, new_world
 
-ECHOING = ("recall", "traverse", "path", "related", "timeline")
+ECHOING = ("/recall", "/traverse", "/path", "/related", "/timeline")
 """How the paths of questions end that come back with their answers."""
 
 
@@ -113,7 +113,7 @@ class TestAtRest:
                 # A question comes back with its answer.
                 echoed = [theirs.mark] if path.endswith(ECHOING) else []
                 assert_nothing_of(theirs, response, but=echoed)
-                for hit in response.json().get("results", []) if "recall" in path else []:
+                for hit in response.json().get("results", []) if path.endswith("/recall") else []:
                     assert theirs.mark not in str(hit).casefold()
 
     async def test_numbers_are_of_one_tenant(self, http: httpx.AsyncClient, world: World, others: World) -> None:
@@ -228,7 +228,7 @@ class TestUnderLoad:
             asked_back = response.status_code >= 400 or path.endswith(ECHOING)
             echoed = [theirs.mark, *theirs.every_id] if asked_back else []
             assert_nothing_of(theirs, response, but=echoed)
-            if response.status_code < 300 and "recall" in path:
+            if response.status_code < 300 and path.endswith("/recall"):
                 assert theirs.mark not in str(response.json()["results"]).casefold()
 
         async def give_up(mine: World, theirs: World, number: int) -> None:
