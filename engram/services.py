@@ -19,10 +19,13 @@ from engram.db.roles import SERVER_ROLE
 from engram.embeddings.base import Embedder
 from engram.embeddings.registry import open_embedder
 from engram.entities.canonical import singular
+from engram.entities.graph.names import EntityNames
 from engram.entities.graph.schemas import RankBy
 from engram.entities.graph.service import EntityGraphService, TraverseDefaults
+from engram.entities.memories.service import EntityMemoryService
 from engram.entities.projection import EntityProjection
 from engram.entities.service import EntityService
+from engram.entities.taxonomy.service import TaxonomyService
 from engram.facts.erasing import FactErasing
 from engram.facts.service import FactService
 from engram.graph.decay import Decay
@@ -67,6 +70,8 @@ class Services:
     graph: GraphService
     facts: FactService
     entity_graph: EntityGraphService
+    entity_memories: EntityMemoryService
+    taxonomy: TaxonomyService
     recall: RecallService
     audit: AuditService
     exports: ExportService
@@ -160,6 +165,7 @@ async def assemble(
         recovery=timedelta(days=settings.recovery_days),
     )
     facts = FactService(tenants, agents)
+    names = EntityNames(agents, facts.merges)
     return Services(
         settings=settings,
         database=database,
@@ -174,10 +180,11 @@ async def assemble(
         facts=facts,
         entity_graph=EntityGraphService(
             tenants,
-            agents,
-            facts.merges,
+            names,
             TraverseDefaults(settings.traverse_hub_share, RankBy(settings.traverse_rank_by)),
         ),
+        entity_memories=EntityMemoryService(tenants, names),
+        taxonomy=TaxonomyService(tenants, names),
         recall=RecallService(tenants, embedder, index, tuning, decay),
         audit=AuditService(tenants),
         exports=ExportService(tenants, agents, model, at_once=at_once),

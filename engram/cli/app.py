@@ -15,6 +15,8 @@ from engram.cli.between import paths
 from engram.cli.demo.command import demo
 from engram.cli.doctor.command import doctor
 from engram.cli.edges import edges
+from engram.cli.entities.naming import backlinks, related, timeline
+from engram.cli.entities.taxonomy import taxonomy
 from engram.cli.errors import FAILED, INTERRUPTED, complaint
 from engram.cli.evaluation.command import evaluate
 from engram.cli.export import export_agent
@@ -55,7 +57,15 @@ _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "export": export_agent,
         "import": import_file,
     },
-    "Graph": {"edges": edges, "neighborhood": neighborhood, "paths": paths},
+    "Graph": {
+        "edges": edges,
+        "neighborhood": neighborhood,
+        "paths": paths,
+        "related": related,
+        "backlinks": backlinks,
+        "timeline": timeline,
+        "taxonomy": taxonomy,
+    },
     "Work": {"rebuild-links": rebuild_links},
     "Quality": {"eval": evaluate},
     "Access": {"audit": audit},

@@ -9,7 +9,14 @@ from engram.client._agent import AgentSender, scoped
 from engram.client._arguments import AnyId
 from engram.client._methods import Resource, acall, alines, call, lines
 from engram.client._request import Operation, Sender
-from engram.client.resources.agents import agent_stats, create_agent, export_agent, get_agent, rebuild_links
+from engram.client.resources.agents import (
+    agent_stats,
+    agent_taxonomy,
+    create_agent,
+    export_agent,
+    get_agent,
+    rebuild_links,
+)
 from engram.client.resources.facts import AgentFacts, AsyncAgentFacts
 from engram.client.resources.graph import AsyncGraph, Graph
 from engram.client.resources.memories import AgentMemories, AsyncAgentMemories
@@ -29,6 +36,7 @@ class AgentScope(_Scope):
 
     get = call(scoped(get_agent))
     stats = call(scoped(agent_stats))
+    taxonomy = call(scoped(agent_taxonomy))
     export = lines(scoped(export_agent))
     rebuild_links = call(scoped(rebuild_links))
 
@@ -44,6 +52,7 @@ class AsyncAgentScope(_Scope):
 
     get = acall(scoped(get_agent))
     stats = acall(scoped(agent_stats))
+    taxonomy = acall(scoped(agent_taxonomy))
     export = alines(scoped(export_agent))
     rebuild_links = acall(scoped(rebuild_links))
 

@@ -16,6 +16,8 @@ from starlette.middleware import Middleware
 import engram.agents.routes
 import engram.audit.routes
 import engram.entities.graph.routes
+import engram.entities.memories.routes
+import engram.entities.taxonomy.routes
 import engram.facts.merge_routes
 import engram.facts.routes
 import engram.graph.exploration_routes
@@ -52,11 +54,14 @@ _ROUTERS = (
     engram.agents.routes.router,
     engram.transfer.routes.router,
     engram.recall.routes.router,
+    # Before the memories of an id: a timeline is none.
+    engram.entities.memories.routes.router,
     engram.memories.routes.router,
     engram.memories.changes.routes.router,
     engram.graph.routes.router,
     engram.graph.exploration_routes.router,
     engram.entities.graph.routes.router,
+    engram.entities.taxonomy.routes.router,
     engram.facts.merge_routes.router,
     engram.facts.routes.router,
     engram.audit.routes.router,

@@ -22,6 +22,7 @@ _NEXT = "$response.body#/next_cursor"
 _HIT = "$response.body#/results/0/id"
 _OTHER_HIT = "$response.body#/results/1/id"
 _AGENT = "$response.body#/agent_id"
+_ENTITY = "$response.body#/entities/0/name"
 
 _OF_AGENT = {
     "get_agent": _query_or_path(agent_id=_ID),
@@ -40,6 +41,7 @@ _OF_AGENT = {
     "recall_graph": _body(agent_id=_ID),
     "merge_names": _body(agent_id=_ID),
     "list_merges": _query_or_path(agent_id=_ID),
+    "agent_taxonomy": _query_or_path(agent_id=_ID),
     "rebuild_links": _query_or_path(agent_id=_ID),
     "list_jobs": _query_or_path(agent_id=_ID),
 }
@@ -72,6 +74,8 @@ _OF_MEMORY = {
     "delete_memory": _query_or_path(memory_id=_ID),
     "get_edges": _query_or_path(memory_id=_ID),
     "get_neighborhood": _query_or_path(memory_id=_ID),
+    "related_memories": _query_or_path(memory_id=_ID),
+    "memory_backlinks": _query_or_path(memory_id=_ID),
     "create_edge": _body(source_id=_ID),
     "list_memories": _query_or_path(agent_id=_AGENT),
     "recall": _body(agent_id=_AGENT),
@@ -143,6 +147,37 @@ _LINKS: dict[str, dict[str, Link]] = {
         "get_job": _query_or_path(job_id=_FIRST),
         "retry_job": _query_or_path(job_id=_FIRST),
         "list_jobs": _query_or_path(cursor=_NEXT),
+    },
+    "agent_taxonomy": {
+        "traverse_entities": _body(agent_id=_AGENT, seed_entity=_ENTITY),
+        "entity_path": _body(agent_id=_AGENT, source=_ENTITY, target="$response.body#/entities/1/name"),
+        "related_entities": _query_or_path(agent_id=_AGENT, entity=_ENTITY),
+        "entity_timeline": _query_or_path(agent_id=_AGENT, entity=_ENTITY),
+    },
+    "traverse_entities": {
+        "traverse_entities": _body(agent_id="$request.body#/agent_id", seed_entity="$response.body#/nodes/0/name"),
+        "entity_path": _body(
+            agent_id="$request.body#/agent_id",
+            source="$response.body#/seed",
+            target="$response.body#/nodes/0/name",
+        ),
+    },
+    "related_entities": {
+        "traverse_entities": _body(agent_id="$request.query.agent_id", seed_entity="$response.body#/data/0/name"),
+        "related_entities": _query_or_path(
+            agent_id="$request.query.agent_id", entity="$request.query.entity", cursor=_NEXT
+        ),
+    },
+    "entity_timeline": {
+        **_of_two_memories(_FIRST, _SECOND),
+        "entity_timeline": _query_or_path(
+            agent_id="$request.query.agent_id", entity="$request.query.entity", cursor=_NEXT
+        ),
+    },
+    "related_memories": _of_two_memories(_FIRST, _SECOND),
+    "memory_backlinks": {
+        **_of_two_memories(_FIRST, _SECOND),
+        "memory_backlinks": _query_or_path(memory_id="$request.path.memory_id", cursor=_NEXT),
     },
     "get_neighborhood": {"get_memory": _query_or_path(memory_id="$response.body#/nodes/1/id")},
     "find_paths": {"get_memory": _query_or_path(memory_id="$response.body#/paths/0/steps/1/memory_id")},

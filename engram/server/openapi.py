@@ -21,6 +21,7 @@ TAGS = [
     {"name": "agents", "description": "An agent is one memory space; nothing crosses from one to another."},
     {"name": "memories", "description": "Write, read and recall."},
     {"name": "graph", "description": "Typed edges between memories."},
+    {"name": "entities", "description": "What memories name, and what occurs together."},
     {"name": "jobs", "description": "What is done beside requests."},
     {"name": "audit", "description": "Who changed what and when."},
     {"name": "health", "description": "For probes and operators."},

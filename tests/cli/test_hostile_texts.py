@@ -43,6 +43,10 @@ def test_arguments_that_are_no_text_are_refused(client_run: Run, bad: str) -> No
         ("facts", "recall", "x", "--user", bad),
         ("facts", "merge", "x", bad),
         ("facts", "import", bad),
+        ("related", bad),
+        ("timeline", bad),
+        ("facts", "traverse", bad),
+        ("facts", "path", "x", bad),
         ("import", bad),
     ):
         outcome = client_run(*arguments)

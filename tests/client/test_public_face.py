@@ -54,6 +54,7 @@ def test_importing_the_clients_loads_wire_models_and_no_server() -> None:
     packages = {name.removesuffix(".schemas") for name in rooms}
     assert own - rooms - packages == {
         "engram.characters",
+        "engram.entities",
         "engram.wire",
         "engram.health",
         "engram.facts.names",

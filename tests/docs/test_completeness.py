@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from engram.audit.schemas import Action
 from engram.cli.app import app
 from engram.db.database import driver
+from engram.entities.graph.schemas import TraverseNode, TraverseRequest
 from engram.memories.schemas import MemoryItem
 from engram.recall.schemas import RecallRequest
 from engram.services import Services
@@ -71,6 +72,11 @@ def test_the_http_page_lists_every_route_and_no_other() -> None:
 
 def test_the_recall_page_lists_every_field_of_a_request() -> None:
     assert set(RecallRequest.model_fields) - _fields(page("docs/recall.md")) == set()
+
+
+def test_the_entities_page_lists_every_field_of_a_walk() -> None:
+    asked = set(TraverseRequest.model_fields) - {"agent_id", "seed_entity"}
+    assert (asked | set(TraverseNode.model_fields)) - _fields(page("docs/entities.md")) == set()
 
 
 def test_the_memories_page_lists_every_field_of_a_memory() -> None:

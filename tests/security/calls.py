@@ -19,8 +19,11 @@ from tests.fixtures.servers import openapi
 JSON = {"content-type": "application/json"}
 NDJSON = {"content-type": "application/x-ndjson"}
 
-# What no schema can know: the one relation in which the things of a test stand.
-VALUES = {"relation_type": "causal"}
+# What no schema can know: the one relation in which the things of a test stand, and a name that they share.
+VALUES = {
+    "relation_type": "causal",
+    "entity": "Harbour",
+}
 
 # An edge goes before its ends go, a memory is gone for good after all else, and an agent goes last.
 LAST = {"delete_edge": 1, "delete_memory": 2, "delete_memories": 2, "purge_memory": 3, "delete_agent": 4}

@@ -33,7 +33,13 @@ KEPT = (
 """What only an admin erases."""
 PAST = ("memory_versions", "edge_versions", "fact_closures", "fact_memories", "fact_words")
 """What is written once, and erased with what it tells of."""
-REMADE = ("memory_terms", "memory_lexemes", "memory_passages", "pending_projections", "mentions", "edges")
+REMADE = (
+    *("memory_terms", "memory_lexemes", "memory_passages", "pending_projections", "mentions", "edges"),
+    "co_occurrences",
+    "entity_pairs",
+    "entity_degrees",
+)
+"""What a writer takes away and makes anew."""
 
 GRANTS: dict[str, dict[str, set[str]]] = {
     "engram_reader": dict.fromkeys(("tenants", *KEPT, *PAST, *REMADE, *SHARED), READ),

@@ -10,6 +10,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from engram.agents.schemas import AgentCreate, AgentUpdate
+from engram.entities.graph.schemas import EntityPathRequest, TraverseRequest
 from engram.facts.schemas import FactAppend, FactBatch, GraphQuestion, MergeCreate
 from engram.graph.schemas import EdgeCreate
 from engram.memories.schemas import MemoryBatch, MemoryCreate
@@ -19,6 +20,8 @@ from tests.fixtures.servers import openapi
 MODELS = (
     *(AgentCreate, AgentUpdate, EdgeCreate, MemoryBatch, MemoryCreate, RecallRequest),
     *(FactAppend, FactBatch, GraphQuestion, MergeCreate),
+    EntityPathRequest,
+    TraverseRequest,
 )
 
 
@@ -44,6 +47,8 @@ def test_operations_are_named_for_what_they_do() -> None:
             *("delete_fact", "undo_fact", "restore_fact", "merge_names", "list_merges", "undo_merge"),
             *("list_audit", "live", "ready"),
             *("export_agent", "import_agent"),
+            *("traverse_entities", "entity_path", "related_entities"),
+            *("related_memories", "memory_backlinks", "entity_timeline", "agent_taxonomy"),
         ]
     )
     assert all(found["summary"] and found["tags"] for _, _, found in operations())

@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 import typer
 
+from engram.cli.entities.chain import path
+from engram.cli.entities.occurring import related_entities
+from engram.cli.entities.walking import traverse
 from engram.cli.facts.changing import append_fact, delete_fact, restore_fact, undo_fact
 from engram.cli.facts.finding import list_facts, recall_graph, show_fact
 from engram.cli.facts.importing import import_facts
@@ -25,6 +28,9 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "merge": merge_names,
     "merges": list_merges,
     "unmerge": undo_merge,
+    "traverse": traverse,
+    "path": path,
+    "related": related_entities,
 }
 for name, command in _COMMANDS.items():
     app.command(name)(command)

@@ -11,6 +11,7 @@ from engram.client._bodies import Source
 from engram.client._methods import Resource, acall, alines, apages, call, lines, pages
 from engram.client._pages import Listing
 from engram.client._request import Command, Download, Operation, Request
+from engram.entities.taxonomy.schemas import Taxonomy
 from engram.jobs.schemas import Job
 from engram.transfer.schemas import AgentImported
 
@@ -85,6 +86,17 @@ def agent_stats(agent_id: AnyId) -> Operation[AgentStats]:
     return Request("GET", to_path("/v1/agents/{agent_id}/stats", agent_id=agent_id), AgentStats)
 
 
+def agent_taxonomy(agent_id: AnyId, *, limit: int | None = None) -> Operation[Taxonomy]:
+    """Show what an agent knows most of: its entities, those that occur with others most first.
+
+    Args:
+        agent_id: Whose entities.
+        limit: At most so many, 1 to 200; default: 50. ``truncated`` says that there are more.
+    """
+    path = to_path("/v1/agents/{agent_id}/taxonomy", agent_id=agent_id)
+    return Request("GET", path, Taxonomy, params=given(limit=limit))
+
+
 def export_agent(
     agent_id: AnyId,
     *,
@@ -143,6 +155,7 @@ class Agents(Resource):
     update = call(update_agent)
     delete = call(delete_agent)
     stats = call(agent_stats)
+    taxonomy = call(agent_taxonomy)
     export = lines(export_agent)
     import_ = call(import_agent)
     rebuild_links = call(rebuild_links)
@@ -155,6 +168,7 @@ class AsyncAgents(Resource):
     update = acall(update_agent)
     delete = acall(delete_agent)
     stats = acall(agent_stats)
+    taxonomy = acall(agent_taxonomy)
     export = alines(export_agent)
     import_ = acall(import_agent)
     rebuild_links = acall(rebuild_links)

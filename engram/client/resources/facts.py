@@ -7,6 +7,7 @@ from engram.client._arguments import AnyId, When, given, to_path
 from engram.client._methods import Resource, acall, apages, call, pages
 from engram.client._pages import Listing
 from engram.client._request import Operation, Request
+from engram.client.resources._connections import entity_path, related_entities, traverse
 from engram.client.resources._fact_batches import BatchedAppend, FactGiven
 from engram.client.resources._merging import list_merges, merge_names, undo_merge
 from engram.facts.schemas import (
@@ -199,6 +200,9 @@ class Facts(Resource):
     merge = call(merge_names)
     merges = pages(list_merges)
     unmerge = call(undo_merge)
+    traverse = call(traverse)
+    path = call(entity_path)
+    related = pages(related_entities)
 
 
 class AsyncFacts(Resource):
@@ -214,6 +218,9 @@ class AsyncFacts(Resource):
     merge = acall(merge_names)
     merges = apages(list_merges)
     unmerge = acall(undo_merge)
+    traverse = acall(traverse)
+    path = acall(entity_path)
+    related = apages(related_entities)
 
 
 class AgentFacts(Resource):
@@ -229,6 +236,9 @@ class AgentFacts(Resource):
     merge = call(scoped(merge_names))
     merges = pages(scoped(list_merges))
     unmerge = call(undo_merge)
+    traverse = call(scoped(traverse))
+    path = call(scoped(entity_path))
+    related = pages(scoped(related_entities))
 
 
 class AsyncAgentFacts(Resource):
@@ -244,3 +254,6 @@ class AsyncAgentFacts(Resource):
     merge = acall(scoped(merge_names))
     merges = apages(scoped(list_merges))
     unmerge = acall(undo_merge)
+    traverse = acall(scoped(traverse))
+    path = acall(scoped(entity_path))
+    related = apages(scoped(related_entities))

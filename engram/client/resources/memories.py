@@ -16,6 +16,7 @@ from engram.client.resources._changing import (
     supersede_memory,
     update_memory,
 )
+from engram.client.resources._naming import memory_backlinks, related_memories, timeline
 from engram.client.resources._selecting import TagsAsked, delete_memories, list_memories
 from engram.graph.schemas import RelationType
 from engram.memories.schemas import (
@@ -219,6 +220,9 @@ class Memories(Resource):
     delete = call(delete_memory)
     delete_many = call(delete_memories)
     recall = call(recall)
+    related = call(related_memories)
+    backlinks = pages(memory_backlinks)
+    timeline = pages(timeline)
 
 
 class AsyncMemories(Resource):
@@ -235,6 +239,9 @@ class AsyncMemories(Resource):
     delete = acall(delete_memory)
     delete_many = acall(delete_memories)
     recall = acall(recall)
+    related = acall(related_memories)
+    backlinks = apages(memory_backlinks)
+    timeline = apages(timeline)
 
 
 class AgentMemories(Resource):
@@ -251,6 +258,9 @@ class AgentMemories(Resource):
     delete = call(delete_memory)
     delete_many = call(scoped(delete_memories))
     recall = call(scoped(recall))
+    related = call(related_memories)
+    backlinks = pages(memory_backlinks)
+    timeline = pages(scoped(timeline))
 
 
 class AsyncAgentMemories(Resource):
@@ -267,3 +277,6 @@ class AsyncAgentMemories(Resource):
     delete = acall(delete_memory)
     delete_many = acall(scoped(delete_memories))
     recall = acall(scoped(recall))
+    related = acall(related_memories)
+    backlinks = apages(memory_backlinks)
+    timeline = apages(scoped(timeline))

@@ -69,7 +69,8 @@ class Merged:
     """Entities that were merged, by the id of the first of each group."""
 
     def __init__(self, groups: Iterable[Entity] = ()) -> None:
-        self._of = {id: entity for entity in groups for id in entity.ids}
+        self.nodes = list(groups)
+        self._of = {id: entity for entity in self.nodes for id in entity.ids}
 
     def entity(self, row: Mapping[str, Any] | asyncpg.Record) -> Entity:
         """The node of a row, which has an id and names."""

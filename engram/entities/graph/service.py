@@ -8,14 +8,11 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from pydantic import TypeAdapter
-from sqlalchemy.ext.asyncio import AsyncConnection
 
-from engram.agents.service import AgentService, agent_not_found
 from engram.db.moments import aware
-from engram.entities.canonical import canonical_name
 from engram.entities.graph.chains import Chain, shortest
-from engram.entities.graph.names import merged_entities
-from engram.entities.graph.repository import EntityGraphRepository, Merged, Observed
+from engram.entities.graph.names import EntityNames
+from engram.entities.graph.repository import EntityGraphRepository, Observed
 from engram.entities.graph.schemas import (
     EntityPath,
     EntityPathEdge,
@@ -29,8 +26,6 @@ from engram.entities.graph.schemas import (
     TraverseRequest,
 )
 from engram.entities.graph.walk import Entity, Hubs, Node, Step, traverse
-from engram.entities.repository import EntityRepository
-from engram.facts.merging import MergingService
 from engram.paging import decode_cursor, encode_cursor
 from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
@@ -59,20 +54,17 @@ class _Hops:
 
 
 class EntityGraphService:
-    def __init__(
-        self, database: TenantDatabase, agents: AgentService, merges: MergingService, defaults: TraverseDefaults
-    ) -> None:
+    def __init__(self, database: TenantDatabase, names: EntityNames, defaults: TraverseDefaults) -> None:
         self._database = database
-        self._agents = agents
-        self._merges = merges
+        self._names = names
         self._defaults = defaults
 
     async def traverse(self, scope: Scope, request: TraverseRequest) -> Traversal:
         """The neighbourhood of an entity, hop by hop. Raises NotFoundProblem for an unknown agent."""
         share = self._defaults.hub_share if request.hub_share is None else request.hub_share
         async with self._database.snapshot(scope) as connection:
-            merged = await self._merged(connection, scope, request.agent_id)
-            (seed,) = await self._named(connection, scope, request.agent_id, [request.seed_entity], merged)
+            merged = await self._names.merged(connection, scope, UUID(request.agent_id))
+            (seed,) = await self._names.find(connection, scope, UUID(request.agent_id), [request.seed_entity], merged)
             if seed is None:
                 return Traversal(seed=request.seed_entity, found=False, nodes=[], hubs=[], truncated=False)
             graph = EntityGraphRepository(
@@ -96,8 +88,10 @@ class EntityGraphService:
     async def path(self, scope: Scope, request: EntityPathRequest) -> EntityPath:
         """The shortest chain between two entities. Raises NotFoundProblem for an unknown agent."""
         async with self._database.snapshot(scope) as connection:
-            merged = await self._merged(connection, scope, request.agent_id)
-            ends = await self._named(connection, scope, request.agent_id, [request.source, request.target], merged)
+            merged = await self._names.merged(connection, scope, UUID(request.agent_id))
+            ends = await self._names.find(
+                connection, scope, UUID(request.agent_id), [request.source, request.target], merged
+            )
             chain, truncated, edges = None, False, list[EntityPathEdge]()
             if ends[0] is not None and ends[1] is not None:
                 graph = EntityGraphRepository(
@@ -128,8 +122,8 @@ class EntityGraphService:
         """What occurs with an entity, the most often first. Raises NotFoundProblem for an unknown agent."""
         after = decode_cursor(cursor, _CURSOR) if cursor is not None else None
         async with self._database.snapshot(scope) as connection:
-            merged = await self._merged(connection, scope, agent_id)
-            (seed,) = await self._named(connection, scope, agent_id, [entity], merged)
+            merged = await self._names.merged(connection, scope, UUID(agent_id))
+            (seed,) = await self._names.find(connection, scope, UUID(agent_id), [entity], merged)
             if seed is None:
                 return RelatedEntities(entity=entity, found=False, data=[], next_cursor=None)
             graph = EntityGraphRepository(connection, _observed(scope, agent_id, as_of, min_co_occur), merged)
@@ -151,24 +145,6 @@ class EntityGraphService:
             data=data,
             next_cursor=encode_cursor(data[-1].co_occur, data[-1].name) if more else None,
         )
-
-    async def _merged(self, connection: AsyncConnection, scope: Scope, agent_id: str) -> Merged:
-        if await self._agents.language(connection, scope, UUID(agent_id)) is None:
-            raise agent_not_found(agent_id)
-        pairs = await self._merges.said(connection, scope, UUID(agent_id))
-        if not pairs:
-            return Merged()
-        return Merged(await merged_entities(EntityRepository(connection, scope), UUID(agent_id), pairs))
-
-    async def _named(
-        self, connection: AsyncConnection, scope: Scope, agent_id: str, spellings: Sequence[str], merged: Merged
-    ) -> list[Entity | None]:
-        """The entities of these names; None where nothing is called so."""
-        names = [canonical_name(spelling) for spelling in spellings]
-        wanted = [name for name in names if name is not None]
-        rows = await EntityRepository(connection, scope).by_names(UUID(agent_id), wanted)
-        found = {row["name"]: merged.entity(row) for row in rows}
-        return [found.get(name) if name is not None else None for name in names]
 
 
 def _observed(scope: Scope, agent_id: str, as_of: datetime | None, min_co_occur: int) -> Observed:

@@ -25,6 +25,9 @@ from engram.transfer.importing.staging import LEASE, Staging, given_up
 from engram.transfer.renaming import Renaming
 from engram.transfer.schemas import HeaderLine
 
+OBSERVED_AT_ONCE = 1_000
+"""Memories of which it is counted in one transaction what occurs together."""
+
 _MODEL = ("memories_embedding_model_id_fkey", "memory_versions_embedding_model_id_fkey")
 _CONSTRAINTS = {
     "memories_slot_idx": ("key", "another memory is current under this key, for the same user and session"),
@@ -164,7 +167,6 @@ class Making:
                 rows = await asyncio.to_thread(self._rows.mentions, batch)
                 async with self._staging.writing() as tables:
                     await tables.add("mentions", rows)
-                    await tables.observe({row["memory_id"] for row in rows})
             case "edge":
                 rows = await asyncio.to_thread(self._rows.edges, batch)
                 async with self._staging.writing() as tables:
@@ -197,6 +199,17 @@ class Making:
         self.totals.memories += len(rows.terms)
         self.totals.terms += sum(rows.postings.lengths)
         self.totals.passages += len(rows.passages)
+
+    async def observe(self) -> None:
+        """Let what occurs together follow from the mentions, which are all there."""
+        last: UUID | None = None
+        while True:
+            async with self._staging.writing() as tables:
+                ids = await tables.memories_after(last, OBSERVED_AT_ONCE)
+                if not ids:
+                    return
+                await tables.observe(ids)
+            last = ids[-1]
 
     async def end(self, lines: Lines) -> Agent:
         """Show the agent, in the place of one of its name that holds nothing."""

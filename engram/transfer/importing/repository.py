@@ -204,10 +204,6 @@ class ImportRepository:
         if held:
             await erase_agent(self._connection, self._agent_id)
 
-    async def observe(self, memory_ids: Collection[UUID]) -> None:
-        """Let what occurs together follow from what these memories name by now."""
-        await self._occurrences.recount(self._agent_id, memory_ids)
-
     async def in_turn(self) -> None:
         """Until the transaction ends no other import of the tenant takes ids."""
         await self._driver.execute(
@@ -344,6 +340,24 @@ class ImportRepository:
             self._model_id,
             *values,
         )
+
+    async def memories_after(self, last: UUID | None, most: int) -> list[UUID]:
+        """The next memories, in the order of their ids."""
+        rows = await self._driver.fetch(
+            """
+            SELECT id FROM memories
+            WHERE agent_id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR id > $3) ORDER BY id LIMIT $4
+            """,
+            self._agent_id,
+            self._tenant_id,
+            last,
+            most,
+        )
+        return [row["id"] for row in rows]
+
+    async def observe(self, ids: Sequence[UUID]) -> None:
+        """Count what these memories name together. Nobody else writes to them: the agent is seen by nobody."""
+        await self._occurrences.recount(self._agent_id, ids)
 
     async def unfollowed(self) -> UUID | None:
         """A memory that is superseded by none of the import, and did hold."""

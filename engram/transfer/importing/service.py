@@ -89,6 +89,7 @@ class ImportService:
                         raise wrong(lines.summary.lines + 1, "", "the footer is missing: the file was cut off")
                     if header.counts != lines.counts:
                         raise wrong(1, "counts", "must be those of the lines that follow")
+                    await one.observe()
                     await confirm()
                     agent = await one.end(lines)
         return AgentImported(id=agent.id, agent=agent, counts=lines.counts, embedded=one.totals.embedded)

@@ -1,0 +1,1 @@
+"""What an agent knows most of: its entities by how much they occur with others."""
