@@ -19,6 +19,9 @@ from engram.db.roles import SERVER_ROLE
 from engram.embeddings.base import Embedder
 from engram.embeddings.registry import open_embedder
 from engram.entities.canonical import singular
+from engram.entities.communities.computing import CommunityTuning, check_library
+from engram.entities.communities.service import CommunityService
+from engram.entities.exporting.service import GraphExportService
 from engram.entities.graph.schemas import RankBy
 from engram.entities.graph.service import EntityGraphService, TraverseDefaults
 from engram.entities.projection import EntityProjection
@@ -66,6 +69,8 @@ class Services:
     graph: GraphService
     facts: FactService
     entity_graph: EntityGraphService
+    communities: CommunityService
+    graph_exports: GraphExportService
     recall: RecallService
     audit: AuditService
     exports: ExportService
@@ -158,6 +163,15 @@ async def assemble(
         recovery=timedelta(days=settings.recovery_days),
     )
     facts = FactService(tenants, agents)
+    if settings.entity_communities:
+        check_library()
+    communities = CommunityService(
+        tenants,
+        agents,
+        facts.merges,
+        CommunityTuning(settings.entity_communities_hub_drop, settings.entity_communities_giant_share),
+    )
+    exports = ExportService(tenants, agents, model, at_once=at_once)
     return Services(
         settings=settings,
         database=database,
@@ -176,9 +190,11 @@ async def assemble(
             facts.merges,
             TraverseDefaults(settings.traverse_hub_share, RankBy(settings.traverse_rank_by)),
         ),
+        communities=communities,
+        graph_exports=GraphExportService(tenants, agents, facts.merges, exports.place),
         recall=RecallService(tenants, embedder, index, tuning, decay),
         audit=AuditService(tenants),
-        exports=ExportService(tenants, agents, model, at_once=at_once),
+        exports=exports,
         imports=ImportService(
             tenants,
             embedder,
@@ -189,6 +205,14 @@ async def assemble(
             at_once=at_once,
         ),
         abandoned=abandoned,
-        jobs=JobService(database, tenants, agents),
-        worker=open_worker(settings, database, tenants, agents, projector, purge_expired=changes.purges.purge_expired),
+        jobs=JobService(database, tenants, agents, communities=settings.entity_communities),
+        worker=open_worker(
+            settings,
+            database,
+            tenants,
+            agents,
+            projector,
+            purge_expired=changes.purges.purge_expired,
+            communities=communities if settings.entity_communities else None,
+        ),
     )

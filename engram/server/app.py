@@ -15,6 +15,7 @@ from starlette.middleware import Middleware
 
 import engram.agents.routes
 import engram.audit.routes
+import engram.entities.exporting.routes
 import engram.entities.graph.routes
 import engram.facts.merge_routes
 import engram.facts.routes
@@ -57,6 +58,7 @@ _ROUTERS = (
     engram.graph.routes.router,
     engram.graph.exploration_routes.router,
     engram.entities.graph.routes.router,
+    engram.entities.exporting.routes.router,
     engram.facts.merge_routes.router,
     engram.facts.routes.router,
     engram.audit.routes.router,

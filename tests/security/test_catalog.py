@@ -30,7 +30,10 @@ KEPT = ("agents", "agent_counters", "memories", "entities", "entity_aliases", "m
 """What only an admin erases."""
 PAST = ("memory_versions", "edge_versions")
 """What is written once, and erased with what it tells of."""
-REMADE = ("memory_terms", "memory_lexemes", "memory_passages", "pending_projections", "mentions", "edges")
+REMADE = (
+    *("memory_terms", "memory_lexemes", "memory_passages", "pending_projections", "mentions", "edges"),
+    *("entity_communities", "entity_community_runs"),
+)
 
 GRANTS: dict[str, dict[str, set[str]]] = {
     "engram_reader": dict.fromkeys(("tenants", *KEPT, *PAST, *REMADE, *SHARED), READ),
@@ -56,6 +59,7 @@ GRANTS: dict[str, dict[str, set[str]]] = {
 
 DEFINERS = {
     "engram_abandoned_imports": "what imports left that ended with their server, of all tenants",
+    "engram_changed_communities": "whose entities are to be put into communities anew, of all tenants",
     "engram_authenticate": "the tenant of a key, which is not known before",
     "engram_has_keys": "whether anybody is let in without a key",
     "engram_note_key_use": "when keys were last used",
@@ -163,7 +167,13 @@ async def test_the_agent_of_a_row_is_of_the_rows_tenant(database: Database) -> N
         "SELECT conrelid::regclass::text AS table, pg_get_constraintdef(oid) AS key FROM pg_constraint"
         " WHERE contype = 'f' AND confrelid = 'agents'::regclass",
     )
-    assert {row["table"] for row in found} == {"memories", "memory_slots", "agent_counters", "entities"}
+    assert {row["table"] for row in found} == {
+        "memories",
+        "memory_slots",
+        "agent_counters",
+        "entities",
+        "entity_community_runs",
+    }
     for row in found:
         assert "(tenant_id, agent_id) REFERENCES agents(tenant_id, id)" in row["key"], row
 

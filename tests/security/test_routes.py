@@ -31,6 +31,8 @@ ROLES = {
     "delete_memories": "writer",
     "delete_memory": "writer",
     "export_agent": "admin",
+    "export_graph": "admin",
+    "find_communities": "writer",
     "find_paths": "viewer",
     "get_agent": "viewer",
     "get_edges": "viewer",
