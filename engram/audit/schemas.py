@@ -23,7 +23,7 @@ class Action(StrEnum):
     """Asked for; a job does it."""
     agent_communities = "agent.communities"
     """Asked for; a job computes them."""
-    agent_graph_export = "agent.graph_export"
+    graph_export = "graph.export"
     """Begun: what was read of it is not known."""
     memory_create = "memory.create"
     memory_set = "memory.set"

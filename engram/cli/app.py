@@ -18,6 +18,7 @@ from engram.cli.edges import edges
 from engram.cli.errors import FAILED, INTERRUPTED, complaint
 from engram.cli.evaluation.command import evaluate
 from engram.cli.export import export_agent
+from engram.cli.export_graph import export_graph
 from engram.cli.forget import forget
 from engram.cli.importing.command import import_file
 from engram.cli.jobs import app as jobs_app
@@ -54,7 +55,7 @@ _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "export": export_agent,
         "import": import_file,
     },
-    "Graph": {"edges": edges, "neighborhood": neighborhood, "paths": paths},
+    "Graph": {"edges": edges, "neighborhood": neighborhood, "paths": paths, "export-graph": export_graph},
     "Work": {"rebuild-links": rebuild_links},
     "Quality": {"eval": evaluate},
     "Access": {"audit": audit},

@@ -35,6 +35,7 @@ _OF_AGENT = {
     "delete_memories": _body(agent_id=_ID),
     "recall": _body(agent_id=_ID),
     "rebuild_links": _query_or_path(agent_id=_ID),
+    "find_communities": _query_or_path(agent_id=_ID),
     "list_jobs": _query_or_path(agent_id=_ID),
 }
 _OF_JOB = {
@@ -102,6 +103,7 @@ _LINKS: dict[str, dict[str, Link]] = {
     },
     "create_edges": {"get_edges": _query_or_path(memory_id="$response.body#/results/0/source_memory_id")},
     "rebuild_links": _OF_JOB,
+    "find_communities": _OF_JOB,
     "get_job": _OF_JOB,
     "retry_job": {"get_job": _query_or_path(job_id=_ID)},
     "list_jobs": {

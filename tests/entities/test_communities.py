@@ -99,7 +99,7 @@ async def test_another_process_gives_the_same_whatever_the_run() -> None:
 
 @pytest.fixture
 async def services(make_settings: Callable[..., Settings], database_url: str) -> AsyncIterator[Services]:
-    settings = make_settings(database_url, entity_communities=True)
+    settings = make_settings(database_url)
     async with opened(settings, HashEmbedder(8, threshold=0.9999)) as services:
         yield services
 

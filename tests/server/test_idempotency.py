@@ -55,6 +55,7 @@ async def writes(engram: AsyncEngram, agent: Agent) -> dict[str, Write]:
     job = await engram.agents.rebuild_links(agent.id)
     return {
         "rebuild_links": Write("POST", f"/v1/agents/{agent.id}/rebuild-links"),
+        "find_communities": Write("POST", f"/v1/agents/{agent.id}/entity-communities"),
         "retry_job": Write("POST", f"/v1/jobs/{job.id}/retry"),
         "retry_jobs": Write("POST", "/v1/jobs/retry", {}),
         "create_agent": Write("POST", "/v1/agents", {"name": "another", "metadata": {"said": "in confidence"}}),

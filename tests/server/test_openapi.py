@@ -37,7 +37,7 @@ def test_operations_are_named_for_what_they_do() -> None:
             *("set_memory", "update_memory", "supersede_memory", "restore_memory", "memory_history", "purge_memory"),
             *("get_edges", "create_edge", "create_edges", "delete_edge", "get_neighborhood", "find_paths"),
             *("list_audit", "live", "ready"),
-            *("export_agent", "import_agent"),
+            *("export_agent", "import_agent", "export_graph", "find_communities"),
         ]
     )
     assert all(found["summary"] and found["tags"] for _, _, found in operations())

@@ -17,7 +17,7 @@ from engram.tenants.scope import Scope
 MAX_PAIRS = 4_000_000
 """Of an agent that are read. Where there are more, those that occur seldom are left out, all of one number at once."""
 
-CHUNK = 5_000
+CHUNK = 2_000
 """Rows that are read or written at once."""
 
 _NUMBERED = """

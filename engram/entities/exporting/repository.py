@@ -15,7 +15,7 @@ from engram.db.parameters import Parameters
 from engram.memories.predicates import Visibility
 from engram.tenants.scope import Scope
 
-PAGE = 500
+PAGE = 1000
 
 Row = dict[str, Any]
 
@@ -39,23 +39,30 @@ class GraphExportRepository:
         )
 
     async def entities(self) -> AsyncIterator[list[Row]]:
-        """By id: names, aliases, degree, and the name of the community."""
+        """By id: names, aliases, degree, and the name of the community.
+
+        What is of one entity is looked up for each: joined, the whole of it might be read for every page.
+        """
         after: UUID | None = None
         while True:
             p = Parameters()
             beyond = "" if after is None else f"AND e.id > {p(after, 'uuid')}"
             rows = await self._driver.fetch(
                 f"""
-                SELECT e.id, e.name, e.display_name, coalesce(d.degree, 0) AS degree, strongest.name AS community,
+                SELECT e.id, e.name, e.display_name, coalesce((
+                        SELECT d.degree FROM entity_degrees d WHERE {self._mine("d", p)} AND d.entity_id = e.id
+                    ), 0) AS degree,
+                    (
+                        SELECT strongest.name FROM entity_communities c
+                        JOIN entities strongest ON {self._mine("strongest", p)} AND strongest.id = c.community_id
+                        WHERE {self._mine("c", p)} AND c.entity_id = e.id AND c.level = 0
+                    ) AS community,
                     ARRAY(SELECT a.alias FROM entity_aliases a WHERE {self._mine("a", p)} AND a.entity_id = e.id
                         ORDER BY a.alias COLLATE "C") AS aliases
                 FROM (
                     SELECT e.id, e.name, e.display_name FROM entities e
                     WHERE {self._mine("e", p)} {beyond} ORDER BY e.id LIMIT {PAGE}
                 ) AS e
-                LEFT JOIN entity_degrees d ON {self._mine("d", p)} AND d.entity_id = e.id
-                LEFT JOIN entity_communities c ON {self._mine("c", p)} AND c.entity_id = e.id AND c.level = 0
-                LEFT JOIN entities strongest ON {self._mine("strongest", p)} AND strongest.id = c.community_id
                 ORDER BY e.id
                 """,
                 *p.values,

@@ -58,7 +58,7 @@ class GraphExportService:
                 await self._audit.record(
                     connection,
                     scope,
-                    Action.agent_graph_export,
+                    Action.graph_export,
                     agent_id=agent,
                     targets=[agent],
                     details={"format": format, "all": whole},

@@ -113,11 +113,13 @@ class EntityGraphRepository:
                 LEFT JOIN ({self._degrees(p)}) AS known ON known.id = seen.other
             )
             SELECT ranked.place, ranked.other AS id, ranked.name, ranked.display_name, ranked.co_occur, ranked.degree,
-                ranked.score, shown.valid_from, shown.valid_until, strongest.name AS community
+                ranked.score, shown.valid_from, shown.valid_until, (
+                    SELECT strongest.name FROM entity_communities c
+                    JOIN entities strongest ON {observed.mine("strongest", p)} AND strongest.id = c.community_id
+                    WHERE {observed.mine("c", p)} AND c.entity_id = ranked.other AND c.level = 0
+                ) AS community
             FROM ranked
             CROSS JOIN LATERAL ({self._window("ranked.place", "ranked.other", p)}) AS shown
-            LEFT JOIN entity_communities c ON {observed.mine("c", p)} AND c.entity_id = ranked.other AND c.level = 0
-            LEFT JOIN entities strongest ON {observed.mine("strongest", p)} AND strongest.id = c.community_id
             WHERE ranked.number <= {p(top_k, "int")}
             ORDER BY ranked.place, ranked.number
             """,
