@@ -154,7 +154,7 @@ async def test_a_job_computes_them_and_walks_show_them(services: Services) -> No
             connection, DEFAULT_SCOPE, UUID(space.agent_id), level=0, limit=2, members=3
         )
     assert (shown.levels, shown.level, [community.entities for community in shown.data]) == (1, 0, [4, 4])
-    assert shown.data[0].id == "billing service"
+    assert [community.id for community in shown.data] == sorted(set(found.values()))[:2], "of equals the first by name"
     assert len(shown.data[0].members) == 3
 
 
