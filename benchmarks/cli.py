@@ -11,6 +11,7 @@ import uvloop
 from rich.console import Console
 
 from benchmarks import report as reports
+from benchmarks.entities import entities_command
 from benchmarks.entity_walk.command import entity_walk_command
 from benchmarks.facts.command import facts_asof_command, facts_paths_command, facts_walk_command
 from benchmarks.figures import Size
@@ -27,6 +28,7 @@ app.command("facts-asof")(facts_asof_command)
 app.command("facts-paths")(facts_paths_command)
 app.command("facts-walk")(facts_walk_command)
 app.command("entity-walk")(entity_walk_command)
+app.command("entities")(entities_command)
 
 DataDir = Annotated[Path, typer.Option("--data-dir", metavar="DIR", help="Where stores are kept and reused.")]
 Memories = Annotated[int, typer.Option("--memories", "-n", min=100, help="How many memories the store holds.")]

@@ -19,6 +19,9 @@ from engram.db.roles import SERVER_ROLE
 from engram.embeddings.base import Embedder
 from engram.embeddings.registry import open_embedder
 from engram.entities.canonical import singular
+from engram.entities.communities.computing import CommunityTuning, check_library
+from engram.entities.communities.service import CommunityService
+from engram.entities.exporting.service import GraphExportService
 from engram.entities.graph.names import EntityNames
 from engram.entities.graph.schemas import RankBy
 from engram.entities.graph.service import EntityGraphService, TraverseDefaults
@@ -72,6 +75,8 @@ class Services:
     entity_graph: EntityGraphService
     entity_memories: EntityMemoryService
     taxonomy: TaxonomyService
+    communities: CommunityService
+    graph_exports: GraphExportService
     recall: RecallService
     audit: AuditService
     exports: ExportService
@@ -166,6 +171,15 @@ async def assemble(
     )
     facts = FactService(tenants, agents)
     names = EntityNames(agents, facts.merges)
+    if settings.entity_communities:
+        check_library()
+    communities = CommunityService(
+        tenants,
+        agents,
+        facts.merges,
+        CommunityTuning(settings.entity_communities_hub_drop, settings.entity_communities_giant_share),
+    )
+    exports = ExportService(tenants, agents, model, at_once=at_once)
     return Services(
         settings=settings,
         database=database,
@@ -184,10 +198,12 @@ async def assemble(
             TraverseDefaults(settings.traverse_hub_share, RankBy(settings.traverse_rank_by)),
         ),
         entity_memories=EntityMemoryService(tenants, names),
-        taxonomy=TaxonomyService(tenants, names),
+        taxonomy=TaxonomyService(tenants, names, communities),
+        communities=communities,
+        graph_exports=GraphExportService(tenants, agents, facts.merges, exports.place),
         recall=RecallService(tenants, embedder, index, tuning, decay),
         audit=AuditService(tenants),
-        exports=ExportService(tenants, agents, model, at_once=at_once),
+        exports=exports,
         imports=ImportService(
             tenants,
             embedder,
@@ -198,6 +214,14 @@ async def assemble(
             at_once=at_once,
         ),
         abandoned=abandoned,
-        jobs=JobService(database, tenants, agents),
-        worker=open_worker(settings, database, tenants, agents, projector, purge_expired=changes.purges.purge_expired),
+        jobs=JobService(database, tenants, agents, communities=settings.entity_communities),
+        worker=open_worker(
+            settings,
+            database,
+            tenants,
+            agents,
+            projector,
+            purge_expired=changes.purges.purge_expired,
+            communities=communities if settings.entity_communities else None,
+        ),
     )

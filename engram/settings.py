@@ -119,6 +119,22 @@ class Settings(BaseSettings):
         default="cosine", description="By what such walks keep the best of each hop."
     )
 
+    entity_communities: bool = Field(
+        default=False, description="Whether communities of entities are computed, in jobs."
+    )
+    entity_communities_hub_drop: float = Field(
+        default=0.01,
+        ge=0,
+        le=0.5,
+        description="Share of the entities, the commonest, that are left out at first.",
+    )
+    entity_communities_giant_share: float = Field(
+        default=0.25,
+        gt=0,
+        le=1,
+        description="Twice as many are left out while one community holds more than this share of the others.",
+    )
+
     # Jobs
     worker: bool = Field(default=True, description="Whether `engram serve` does jobs too.")
     job_attempts: int = Field(default=8, ge=1, le=100, description="Attempts before a job is given up.")

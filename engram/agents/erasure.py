@@ -17,6 +17,8 @@ HELD_BY_AGENT = (
     "fact_merges",
     "edge_versions",
     "edges",
+    "entity_communities",
+    "entity_community_runs",
     "co_occurrences",
     "entity_pairs",
     "entity_degrees",

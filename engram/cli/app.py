@@ -20,6 +20,7 @@ from engram.cli.entities.taxonomy import taxonomy
 from engram.cli.errors import FAILED, INTERRUPTED, complaint
 from engram.cli.evaluation.command import evaluate
 from engram.cli.export import export_agent
+from engram.cli.export_graph import export_graph
 from engram.cli.facts.app import app as facts_app
 from engram.cli.forget import forget
 from engram.cli.importing.command import import_file
@@ -65,6 +66,7 @@ _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "backlinks": backlinks,
         "timeline": timeline,
         "taxonomy": taxonomy,
+        "export-graph": export_graph,
     },
     "Work": {"rebuild-links": rebuild_links},
     "Quality": {"eval": evaluate},

@@ -52,7 +52,7 @@ def export_agent(
             as_of=as_of,
             known_at=known_at,
         )
-        with lines, _written(output) as file:
+        with lines, whole_file(output) as file:
             written = _write(lines, file, compress=compress)
     messages().print(f"Exported {counted(written, 'line')}.")
 
@@ -76,7 +76,7 @@ def _write(lines: Export, file: BinaryIO, *, compress: bool) -> int:
 
 
 @contextmanager
-def _written(output: str) -> Iterator[BinaryIO]:
+def whole_file(output: str) -> Iterator[BinaryIO]:
     """A file that gets its name when it is whole."""
     if output == "-":
         yield sys.stdout.buffer

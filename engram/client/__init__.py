@@ -17,6 +17,7 @@ from engram.client._errors import (
     UnprocessableEntityError,
 )
 from engram.client._exports import AsyncExport, Export
+from engram.client._files import AsyncGraphExport, GraphExport
 from engram.client._pages import AsyncListing, AsyncPage, Page
 from engram.client._scope import AgentScope, AsyncAgentScope
 
@@ -28,6 +29,7 @@ __all__ = [
     "AsyncAgentScope",
     "AsyncEngram",
     "AsyncExport",
+    "AsyncGraphExport",
     "AsyncListing",
     "AsyncPage",
     "AuthenticationError",
@@ -37,6 +39,7 @@ __all__ = [
     "EngramError",
     "Export",
     "FieldError",
+    "GraphExport",
     "InternalServerError",
     "NotFoundError",
     "Page",

@@ -66,7 +66,7 @@ class Export:
                 try:
                     piece = next(pieces, None)
                 except httpx.HTTPError as error:
-                    raise _broken(error) from error
+                    raise broken(error) from error
                 if piece is None:
                     break
                 yield from checked.lines(piece)
@@ -111,7 +111,7 @@ class AsyncExport:
                 try:
                     piece = await anext(pieces, None)
                 except httpx.HTTPError as error:
-                    raise _broken(error) from error
+                    raise broken(error) from error
                 if piece is None:
                     break
                 for line in checked.lines(piece):
@@ -131,7 +131,7 @@ class AsyncExport:
         return written
 
 
-def _broken(error: httpx.HTTPError) -> EngramError:
+def broken(error: httpx.HTTPError) -> EngramError:
     if isinstance(error, httpx.TimeoutException):
         return APITimeoutError("the export does not go on: timed out (read)")
     return APIConnectionError(f"the export was cut off: {str(error) or type(error).__name__}")

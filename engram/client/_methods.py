@@ -22,6 +22,7 @@ import httpx
 
 from engram.client._connection import finish
 from engram.client._exports import AsyncExport, Export
+from engram.client._files import AsyncGraphExport, GraphExport
 from engram.client._pages import AsyncListing, Page, Slice
 from engram.client._request import Operation, Sender
 
@@ -93,6 +94,24 @@ def alines(endpoint: Callable[P, Operation[httpx.Response]]) -> Callable[Concate
         return AsyncExport(self._sender, endpoint(*args, **kwargs))
 
     return _described(method, endpoint, AsyncExport)
+
+
+def file(endpoint: Callable[P, Operation[httpx.Response]]) -> Callable[Concatenate[Resource, P], GraphExport]:
+    """A method that blocks until an answer begins, and returns a file in pieces."""
+
+    def method(self: Resource, /, *args: P.args, **kwargs: P.kwargs) -> GraphExport:
+        return GraphExport(self._sender, endpoint(*args, **kwargs))
+
+    return _described(method, endpoint, GraphExport)
+
+
+def afile(endpoint: Callable[P, Operation[httpx.Response]]) -> Callable[Concatenate[Resource, P], AsyncGraphExport]:
+    """A method that returns a file not yet asked for."""
+
+    def method(self: Resource, /, *args: P.args, **kwargs: P.kwargs) -> AsyncGraphExport:
+        return AsyncGraphExport(self._sender, endpoint(*args, **kwargs))
+
+    return _described(method, endpoint, AsyncGraphExport)
 
 
 def _described(method: F, endpoint: Callable[..., Any], container: Any = None) -> F:

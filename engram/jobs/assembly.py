@@ -6,13 +6,15 @@ from datetime import timedelta
 
 from engram.agents.service import AgentService
 from engram.db.database import Database
+from engram.entities.communities.service import CommunityService
+from engram.jobs.clustering import ChangedAgents, CommunityJobs
 from engram.jobs.execution import Execution
 from engram.jobs.handling import Handler
 from engram.jobs.projecting import ProjectionJobs
 from engram.jobs.rebuilding import RebuildingJobs
 from engram.jobs.recovery import Recovery
 from engram.jobs.retries import RetryPolicy
-from engram.jobs.schedules import EXPIRE, FORGET, RECOVER, Periodic, PurgeExpired
+from engram.jobs.schedules import CLUSTER, EXPIRE, FORGET, RECOVER, Periodic, PurgeExpired
 from engram.jobs.schemas import JobKind
 from engram.jobs.worker import Worker
 from engram.memories.projections import Projector
@@ -28,8 +30,10 @@ def open_worker(
     projector: Projector,
     *,
     purge_expired: PurgeExpired | None = None,
+    communities: CommunityService | None = None,
 ) -> Worker:
-    """A worker over open services. ``purge_expired`` is called every hour, where it is given."""
+    """A worker over open services. ``purge_expired`` is called every hour, where it is given; so are communities
+    computed of agents that have changed."""
     recovery = Recovery(database, tenants, agents, projector)
     handlers: dict[JobKind, Handler] = {
         JobKind.projection: ProjectionJobs(projector),
@@ -42,6 +46,9 @@ def open_worker(
     ]
     if purge_expired is not None:
         periodic.append(Periodic("expire", EXPIRE, purge_expired))
+    if communities is not None:
+        handlers[JobKind.entity_communities] = CommunityJobs(communities)
+        periodic.append(Periodic("cluster", CLUSTER, ChangedAgents(database, tenants, agents).ask))
     return Worker(
         database,
         Execution(tenants, handlers, policy),

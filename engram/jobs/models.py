@@ -30,6 +30,12 @@ class JobRow(Base):
             unique=True,
             postgresql_where=text("kind = 'rebuild_links' AND status IN ('waiting', 'running')"),
         ),
+        Index(
+            "jobs_communities_idx",
+            "agent_id",
+            unique=True,
+            postgresql_where=text("kind = 'entity_communities' AND status IN ('waiting', 'running')"),
+        ),
         Index("jobs_open_idx", "due_at", postgresql_where=text("status IN ('waiting', 'running')")),
         Index("jobs_done_idx", "finished_at", postgresql_where=text("status = 'done'")),
     )

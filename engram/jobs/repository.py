@@ -30,7 +30,7 @@ class JobRepository:
     async def insert(
         self, id: UUID, agent_id: UUID, kind: JobKind, now: datetime, *, projection: str | None = None
     ) -> bool:
-        """Whether the job is new; not so where the agent's links are being rebuilt already."""
+        """Whether the job is new; not so where one of its kind is to be alone at an agent, and another is there."""
         status: str = await self._driver.execute(
             """
             INSERT INTO jobs (tenant_id, id, agent_id, kind, projection, status, created_at, due_at)
@@ -52,16 +52,17 @@ class JobRepository:
         )
         return dict(row) if row else None
 
-    async def rebuilding(self, agent_id: UUID) -> dict[str, Any] | None:
-        """The open job that rebuilds an agent's links."""
+    async def standing(self, agent_id: UUID, kind: JobKind) -> dict[str, Any] | None:
+        """The open job of an agent of a kind of which there is one at a time."""
         row = await self._driver.fetchrow(
             f"""
             SELECT {_COLUMNS} FROM jobs
-            WHERE {_MINE} AND agent_id = $3 AND kind = 'rebuild_links' AND status IN ('waiting', 'running')
+            WHERE {_MINE} AND agent_id = $3 AND kind = $4 AND status IN ('waiting', 'running')
             """,
             self._tenant_id,
             self._only,
             agent_id,
+            kind.value,
         )
         return dict(row) if row else None
 
@@ -192,6 +193,11 @@ class AllJobs:
         """Open jobs that were due and that the queue knows nothing of."""
         rows = await self._driver.fetch("SELECT * FROM engram_unqueued_jobs($1, $2)", due_before, limit)
         return [Ticket(row["tenant_id"], row["id"], JobKind(row["kind"])) for row in rows]
+
+    async def changed_communities(self, limit: int) -> list[tuple[UUID, UUID]]:
+        """Tenant and id of agents that have changed since the communities of their entities were computed."""
+        rows = await self._driver.fetch("SELECT * FROM engram_changed_communities($1)", limit)
+        return [(row["tenant_id"], row["agent_id"]) for row in rows]
 
     async def count(self) -> list[JobCount]:
         rows = await self._driver.fetch("SELECT * FROM engram_count_jobs()")

@@ -78,3 +78,15 @@ async def retry_job(job_id: Id, services: ServicesDep, scope: WriterScope) -> Jo
 async def rebuild_links(agent_id: Id, services: ServicesDep, scope: WriterScope) -> Job:
     """Makes thematic links and recognised mentions anew, in a job. Where one is at it already, that is returned."""
     return await services.jobs.rebuild_links(scope, agent_id)
+
+
+@router.post(
+    "/agents/{agent_id}/entity-communities",
+    summary="Compute the communities of an agent's entities",
+    status_code=status.HTTP_202_ACCEPTED,
+    responses=problems(404, 409),
+)
+async def find_communities(agent_id: Id, services: ServicesDep, scope: WriterScope) -> Job:
+    """Puts entities that occur with each other into communities, in a job. Where one is at it already, that is
+    returned. A server that is not set to compute any answers 409."""
+    return await services.jobs.find_communities(scope, agent_id)

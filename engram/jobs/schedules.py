@@ -11,6 +11,7 @@ RECOVER = "* * * * * */15"
 
 FORGET = "23 * * * *"
 EXPIRE = "47 * * * *"
+CLUSTER = "7 * * * *"
 
 
 class PurgeExpired(Protocol):

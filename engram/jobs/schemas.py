@@ -16,6 +16,8 @@ class JobKind(StrEnum):
     """Makes links or mentions that could not be made as memories were written."""
     rebuild_links = "rebuild_links"
     """Makes all thematic links and recognised mentions of an agent anew."""
+    entity_communities = "entity_communities"
+    """Computes the communities of an agent's entities."""
 
 
 class JobStatus(StrEnum):
@@ -37,8 +39,8 @@ class Job(ResponseModel):
     status: JobStatus
     attempts: int = Field(description="How often it was begun.")
     error: str | None = Field(description="The class of the last error, such as `UnavailableProblem`.")
-    done: int = Field(description="Memories that were worked on.")
-    total: int | None = Field(description="Memories to be worked on; null before that is known.")
+    done: int = Field(description="Memories that were worked on; entities where communities are computed.")
+    total: int | None = Field(description="Of the same to be worked on; null before that is known.")
     created_at: Instant
     due_at: Instant = Field(description="When it is begun, or was, at the earliest.")
     started_at: Instant | None

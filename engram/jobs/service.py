@@ -30,16 +30,23 @@ log = structlog.get_logger(__name__)
 
 RETRIED_AT_ONCE = 1000
 
+_ALONE = (JobKind.rebuild_links, JobKind.entity_communities)
+"""Kinds of which an agent has one open job at a time."""
+
 _CURSOR: TypeAdapter[tuple[Id]] = TypeAdapter(tuple[Id])
 
 
 class JobService:
-    def __init__(self, database: Database, tenants: TenantDatabase, agents: AgentService) -> None:
-        """Records are written within their tenant; tickets go to the queue as the server itself, in ``database``."""
+    def __init__(
+        self, database: Database, tenants: TenantDatabase, agents: AgentService, *, communities: bool = False
+    ) -> None:
+        """Records are written within their tenant; tickets go to the queue as the server itself, in ``database``.
+        ``communities``: whether any are computed."""
         self._database = database
         self._tenants = tenants
         self._agents = agents
         self._audit = Audit()
+        self._communities = communities
 
     async def get(self, scope: Scope, id: str) -> Job:
         async with self._tenants.snapshot(scope) as connection:
@@ -60,16 +67,29 @@ class JobService:
 
     async def rebuild_links(self, scope: Scope, agent_id: str) -> Job:
         """The job that makes an agent's links anew: a new one, or the one that is at it already."""
-        agent, id = UUID(agent_id), uuid7()
+        return await self._ask(scope, UUID(agent_id), JobKind.rebuild_links, Action.agent_rebuild)
+
+    async def find_communities(self, scope: Scope, agent_id: str) -> Job:
+        """The job that computes the communities of an agent's entities: a new one, or the one that is at it already.
+
+        Raises ConflictProblem where the server computes none.
+        """
+        if not self._communities:
+            raise ConflictProblem("This server computes no communities: ENGRAM_ENTITY_COMMUNITIES is not true.")
+        return await self._ask(scope, UUID(agent_id), JobKind.entity_communities, Action.agent_communities)
+
+    async def _ask(self, scope: Scope, agent_id: UUID, kind: JobKind, action: Action) -> Job:
+        """The job of a kind of which an agent has one at a time."""
+        id = uuid7()
         async with self._tenants.transaction(scope) as connection:
-            await self._agents.hold(connection, scope, agent)
+            await self._agents.hold(connection, scope, agent_id)
             jobs = JobRepository(connection, scope)
-            if await jobs.insert(id, agent, JobKind.rebuild_links, datetime.now(UTC)):
-                await self._audit.record(connection, scope, Action.agent_rebuild, agent_id=agent, targets=[id])
-            row = await jobs.rebuilding(agent)
+            if await jobs.insert(id, agent_id, kind, datetime.now(UTC)):
+                await self._audit.record(connection, scope, action, agent_id=agent_id, targets=[id])
+            row = await jobs.standing(agent_id, kind)
         if row is None:
-            raise ConflictProblem("The links were being rebuilt, and were done in the same moment; try again.")
-        await self._hand_in([Ticket(scope.tenant_id, row["id"], JobKind.rebuild_links)])
+            raise ConflictProblem("A job was at it already, and was done in the same moment; try again.")
+        await self._hand_in([Ticket(scope.tenant_id, row["id"], kind)])
         return Job.model_validate(row)
 
     async def retry(self, scope: Scope, id: str) -> Job:
@@ -124,7 +144,8 @@ class JobService:
         id, agent_id = row["id"], row["agent_id"]
         assert isinstance(id, UUID)
         assert isinstance(agent_id, UUID)
-        if row["kind"] == JobKind.rebuild_links and await jobs.rebuilding(agent_id) is not None:
+        kind = JobKind(str(row["kind"]))
+        if kind in _ALONE and await jobs.standing(agent_id, kind) is not None:
             return False  # another one does the same work already
         try:
             return await jobs.revive(id, datetime.now(UTC))

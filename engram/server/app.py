@@ -15,6 +15,7 @@ from starlette.middleware import Middleware
 
 import engram.agents.routes
 import engram.audit.routes
+import engram.entities.exporting.routes
 import engram.entities.graph.routes
 import engram.entities.memories.routes
 import engram.entities.taxonomy.routes
@@ -62,6 +63,7 @@ _ROUTERS = (
     engram.graph.exploration_routes.router,
     engram.entities.graph.routes.router,
     engram.entities.taxonomy.routes.router,
+    engram.entities.exporting.routes.router,
     engram.facts.merge_routes.router,
     engram.facts.routes.router,
     engram.audit.routes.router,

@@ -43,6 +43,7 @@ _OF_AGENT = {
     "list_merges": _query_or_path(agent_id=_ID),
     "agent_taxonomy": _query_or_path(agent_id=_ID),
     "rebuild_links": _query_or_path(agent_id=_ID),
+    "find_communities": _query_or_path(agent_id=_ID),
     "list_jobs": _query_or_path(agent_id=_ID),
 }
 _OF_FACT = {
@@ -141,6 +142,7 @@ _LINKS: dict[str, dict[str, Link]] = {
         "list_merges": _query_or_path(agent_id="$request.query.agent_id", cursor=_NEXT),
     },
     "rebuild_links": _OF_JOB,
+    "find_communities": _OF_JOB,
     "get_job": _OF_JOB,
     "retry_job": {"get_job": _query_or_path(job_id=_ID)},
     "list_jobs": {

@@ -182,6 +182,10 @@ async def rebuild_links(client: httpx.AsyncClient, world: World) -> httpx.Respon
     return await client.post(f"/v1/agents/{world.agent}/rebuild-links")
 
 
+async def find_communities(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post(f"/v1/agents/{world.agent}/entity-communities")
+
+
 async def retry_job(client: httpx.AsyncClient, world: World) -> httpx.Response:
     return await client.post(f"/v1/jobs/{world.dead}/retry")
 
@@ -229,6 +233,8 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
             return Expected("edge.create", world.agent, sorted([world.second, world.first]), {"edges": 2})
         case "rebuild_links":
             return Expected("agent.rebuild", world.agent, [body["id"]])
+        case "find_communities":
+            return Expected("agent.communities", world.agent, [body["id"]])
         case "retry_job" | "retry_jobs":
             return Expected("job.retry", world.agent, [world.dead])
         case "append_fact":
@@ -258,7 +264,7 @@ WRITES: dict[str, Write] = {
         *(set_memory, update_memory, supersede_memory, restore_memory, purge_memory),
         *(create_edge, create_edges, delete_edge),
         *(append_fact, append_facts, delete_fact, undo_fact, restore_fact, merge_names, undo_merge),
-        *(rebuild_links, retry_job, retry_jobs),
+        *(rebuild_links, find_communities, retry_job, retry_jobs),
     )
 }
 

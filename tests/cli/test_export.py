@@ -84,3 +84,17 @@ def test_what_cannot_be_is_said_in_a_line(client_run: Run, filled: str, tmp_path
     nobody = client_run("export", "nobody", "-o", str(tmp_path / "nobody"))
     assert (nobody.status, "there is no agent" in nobody.stderr) == (1, True)
     assert not (tmp_path / "nobody").exists()
+
+
+def test_a_graph_is_written_for_other_programs(client_run: Run, client: Engram, filled: str, tmp_path: Path) -> None:
+    client.memories.create(filled, "Ada met Bob.", entities=["Ada", "Bob"])
+    plain, packed = tmp_path / "clerk.graphml", tmp_path / "clerk.jsonld.gz"
+    done = client_run("export-graph", "clerk", "-o", str(plain))
+    assert (done.status, done.stdout) == (0, "")
+    assert done.stderr == f"Exported {plain.stat().st_size:,} bytes.\n"
+    assert b"".join(client.agents.export_graph(filled)).count(b"<node ") == plain.read_bytes().count(b"<node ") >= 2
+    assert client_run("export-graph", "clerk", "-o", str(packed), "--format", "jsonld", "--all", "--gzip").status == 0
+    kinds = [each["@type"] for each in json.loads(gzip.decompress(packed.read_bytes()))["@graph"]]
+    assert "CoOccurrence" in kinds
+    assert sorted(tmp_path.iterdir()) == [plain, packed]
+    assert client_run("export-graph", "nobody", "-o", str(plain)).status == 1

@@ -77,6 +77,12 @@ ENDPOINTS = {
         f"/v1/agents/{AGENT_ID}/rebuild-links",
         JOB,
     ),
+    "agents.find_communities": (
+        lambda c: c.agents.find_communities(AGENT_ID),
+        "POST",
+        f"/v1/agents/{AGENT_ID}/entity-communities",
+        JOB,
+    ),
     "jobs.list": (lambda c: c.jobs.list(), "GET", "/v1/jobs", page(JOB)),
     "jobs.get": (lambda c: c.jobs.get(OTHER_ID), "GET", f"/v1/jobs/{OTHER_ID}", JOB),
     "jobs.retry": (lambda c: c.jobs.retry(OTHER_ID), "POST", f"/v1/jobs/{OTHER_ID}/retry", JOB),

@@ -38,6 +38,7 @@ REMADE = (
     "co_occurrences",
     "entity_pairs",
     "entity_degrees",
+    *("entity_communities", "entity_community_runs"),
 )
 """What a writer takes away and makes anew."""
 
@@ -65,6 +66,7 @@ GRANTS: dict[str, dict[str, set[str]]] = {
 
 DEFINERS = {
     "engram_abandoned_imports": "what imports left that ended with their server, of all tenants",
+    "engram_changed_communities": "whose entities are to be put into communities anew, of all tenants",
     "engram_authenticate": "the tenant of a key, which is not known before",
     "engram_has_keys": "whether anybody is let in without a key",
     "engram_note_key_use": "when keys were last used",
@@ -175,6 +177,7 @@ async def test_the_agent_of_a_row_is_of_the_rows_tenant(database: Database) -> N
     assert {row["table"] for row in found} == {
         *("memories", "memory_slots", "agent_counters", "entities"),
         *("facts", "fact_words", "fact_slots", "fact_merges"),
+        "entity_community_runs",
     }
     for row in found:
         assert "(tenant_id, agent_id) REFERENCES agents(tenant_id, id)" in row["key"], row

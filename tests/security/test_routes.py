@@ -38,6 +38,8 @@ ROLES = {
     "entity_timeline": "viewer",
     "export_agent": "admin",
     "fact_history": "viewer",
+    "export_graph": "admin",
+    "find_communities": "writer",
     "find_paths": "viewer",
     "get_agent": "viewer",
     "get_edges": "viewer",

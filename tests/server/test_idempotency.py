@@ -59,6 +59,7 @@ async def writes(engram: AsyncEngram, agent: Agent) -> dict[str, Write]:
     merge = await engram.facts.merge(agent.id, "Bob", "Robert")
     return {
         "rebuild_links": Write("POST", f"/v1/agents/{agent.id}/rebuild-links"),
+        "find_communities": Write("POST", f"/v1/agents/{agent.id}/entity-communities"),
         "retry_job": Write("POST", f"/v1/jobs/{job.id}/retry"),
         "retry_jobs": Write("POST", "/v1/jobs/retry", {}),
         "create_agent": Write("POST", "/v1/agents", {"name": "another", "metadata": {"said": "in confidence"}}),

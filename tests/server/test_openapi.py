@@ -46,9 +46,9 @@ def test_operations_are_named_for_what_they_do() -> None:
             *("append_fact", "append_facts", "query_facts", "get_fact", "fact_history", "recall_graph"),
             *("delete_fact", "undo_fact", "restore_fact", "merge_names", "list_merges", "undo_merge"),
             *("list_audit", "live", "ready"),
-            *("export_agent", "import_agent"),
             *("traverse_entities", "entity_path", "related_entities"),
             *("related_memories", "memory_backlinks", "entity_timeline", "agent_taxonomy"),
+            *("export_agent", "import_agent", "export_graph", "find_communities"),
         ]
     )
     assert all(found["summary"] and found["tags"] for _, _, found in operations())

@@ -8,7 +8,7 @@ import httpx
 from engram.agents.schemas import Agent, AgentPage, AgentStats
 from engram.client._arguments import AnyId, When, given, to_path
 from engram.client._bodies import Source
-from engram.client._methods import Resource, acall, alines, apages, call, lines, pages
+from engram.client._methods import Resource, acall, afile, alines, apages, call, file, lines, pages
 from engram.client._pages import Listing
 from engram.client._request import Command, Download, Operation, Request
 from engram.entities.taxonomy.schemas import Taxonomy
@@ -148,6 +148,26 @@ def rebuild_links(agent_id: AnyId) -> Operation[Job]:
     return Request("POST", to_path("/v1/agents/{agent_id}/rebuild-links", agent_id=agent_id), Job)
 
 
+def find_communities(agent_id: AnyId) -> Operation[Job]:
+    """Have an agent's entities put into communities; the job that does it.
+
+    Where one is at it already, it is that one. Raises ConflictError where the server is not set to compute any.
+    """
+    return Request("POST", to_path("/v1/agents/{agent_id}/entity-communities", agent_id=agent_id), Job)
+
+
+def export_graph(
+    agent_id: AnyId, *, format: Literal["graphml", "jsonld"] | None = None, all: bool | None = None
+) -> Operation[httpx.Response]:
+    """Read an agent's entities, and what connects them, as a graph that other programs open. Needs an admin's key.
+
+    Args:
+        format: ``graphml`` for Gephi, yEd and networkx, the default; ``jsonld`` for whatever reads RDF.
+        all: With what is invalidated, too.
+    """
+    return Download(to_path("/v1/agents/{agent_id}/graph-export", agent_id=agent_id), given(format=format, all=all))
+
+
 class Agents(Resource):
     create = call(create_agent)
     get = call(get_agent)
@@ -159,6 +179,8 @@ class Agents(Resource):
     export = lines(export_agent)
     import_ = call(import_agent)
     rebuild_links = call(rebuild_links)
+    find_communities = call(find_communities)
+    export_graph = file(export_graph)
 
 
 class AsyncAgents(Resource):
@@ -172,3 +194,5 @@ class AsyncAgents(Resource):
     export = alines(export_agent)
     import_ = acall(import_agent)
     rebuild_links = acall(rebuild_links)
+    find_communities = acall(find_communities)
+    export_graph = afile(export_graph)

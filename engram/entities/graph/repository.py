@@ -114,7 +114,11 @@ class EntityGraphRepository:
                 LEFT JOIN ({self._degrees(p)}) AS known ON known.id = seen.other
             )
             SELECT ranked.place, ranked.other AS id, ranked.name, ranked.display_name, ranked.co_occur, ranked.degree,
-                ranked.score, shown.valid_from, shown.valid_until
+                ranked.score, shown.valid_from, shown.valid_until, (
+                    SELECT strongest.name FROM entity_communities c
+                    JOIN entities strongest ON {observed.mine("strongest", p)} AND strongest.id = c.community_id
+                    WHERE {observed.mine("c", p)} AND c.entity_id = ranked.other AND c.level = 0
+                ) AS community
             FROM ranked
             CROSS JOIN LATERAL ({self._window("ranked.place", "ranked.other", p)}) AS shown
             WHERE ranked.number <= {p(top_k, "int")}
@@ -131,6 +135,7 @@ class EntityGraphRepository:
                 score=row["score"],
                 valid_from=aware(row["valid_from"]),
                 valid_until=aware(row["valid_until"]),
+                community=row["community"],
             )
             for row in rows
         ]

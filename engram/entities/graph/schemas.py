@@ -72,6 +72,9 @@ class TraverseNode(ResponseModel):
     path: list[str] = Field(description="Names, from the seed on.")
     valid_from: Instant | None = Field(description="When the first memory began that shows it with its parent.")
     valid_until: Instant | None = Field(description="When the last of these ends; null: one holds on.")
+    community_id: str | None = Field(
+        default=None, description="The community it is in, by the name of its strongest member; null: in none."
+    )
 
 
 class Traversal(ResponseModel):

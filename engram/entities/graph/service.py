@@ -188,4 +188,5 @@ def _shown(node: Node) -> TraverseNode:
         path=list(node.path),
         valid_from=step.valid_from,
         valid_until=step.valid_until,
+        community_id=step.community,
     )

@@ -31,6 +31,8 @@ class Step:
     score: float
     valid_from: datetime | None
     valid_until: datetime | None
+    community: str | None = None
+    """The name of the strongest member of its community."""
 
 
 @dataclass(frozen=True, slots=True)

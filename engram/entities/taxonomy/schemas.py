@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
+from engram.entities.communities.schemas import Communities
 from engram.wire import Id, ResponseModel
 
 
@@ -19,7 +20,5 @@ class Taxonomy(ResponseModel):
 
     agent_id: Id
     entities: list[TaxonomyEntity]
-    communities: list[dict[str, JsonValue]] = Field(
-        default_factory=list, description="Entities that belong together, where that was computed."
-    )
+    communities: Communities = Field(description="Entities that belong together, where that was computed.")
     truncated: bool = Field(description="There are more entities.")

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from engram.entities.communities.service import CommunityService
 from engram.entities.graph.names import EntityNames
 from engram.entities.taxonomy.repository import TaxonomyRepository
 from engram.entities.taxonomy.schemas import Taxonomy, TaxonomyEntity
 from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 
+SHOWN_COMMUNITIES = 20
+SHOWN_MEMBERS = 10
+"""Of each, those that occur most."""
+
 
 class TaxonomyService:
-    def __init__(self, database: TenantDatabase, names: EntityNames) -> None:
+    def __init__(self, database: TenantDatabase, names: EntityNames, communities: CommunityService) -> None:
         self._database = database
         self._names = names
+        self._communities = communities
 
     async def taxonomy(self, scope: Scope, agent_id: str, *, limit: int) -> Taxonomy:
         """The entities of the highest degree. Raises NotFoundProblem for an unknown agent."""
@@ -28,6 +34,9 @@ class TaxonomyService:
             found += [(node, sum(degrees.get(one, 0) for one in node.ids)) for node in merged.nodes]
             found.sort(key=lambda one: (-one[1], one[0].name))
             memories = await rows.memories(id, [node for node, _ in found[:limit]])
+            communities = await self._communities.largest(
+                connection, scope, id, level=0, limit=SHOWN_COMMUNITIES, members=SHOWN_MEMBERS
+            )
         return Taxonomy(
             agent_id=agent_id,
             entities=[
@@ -36,5 +45,6 @@ class TaxonomyService:
                 )
                 for node, degree in found[:limit]
             ],
+            communities=communities,
             truncated=len(found) > limit,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import engram.agents.models
 import engram.audit.models
 import engram.embeddings.models
+import engram.entities.communities.models
 import engram.entities.models
 import engram.entities.occurring.models
 import engram.facts.models

@@ -63,7 +63,7 @@ class ExportService:
         UnavailableProblem where too many exports are under way.
         """
         scope.require(Role.admin)
-        with self._place():
+        with self.place():
             await self._agents.get(scope, agent_id)
             await self._note(scope, UUID(agent_id), wanted)
             at = wanted.as_of or wanted.known_at
@@ -131,7 +131,8 @@ class ExportService:
             )
 
     @contextmanager
-    def _place(self) -> Iterator[None]:
+    def place(self) -> Iterator[None]:
+        """One of those that all exports share. Raises UnavailableProblem where none is left."""
         if not self._free:
             raise UnavailableProblem(f"The server is exporting {self._most} agents already.", retry_after=10)
         self._free -= 1

@@ -1,0 +1,91 @@
+"""Files of other programs, as they come in: pieces of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from types import TracebackType
+from typing import BinaryIO, Self
+
+import httpx
+
+from engram.client._connection import finish
+from engram.client._exports import broken
+from engram.client._request import Operation, Sender
+
+
+class GraphExport:
+    """An exported graph, read from the server as it is iterated, once.
+
+    Raises APIConnectionError where it was cut off, after the pieces that came.
+    """
+
+    def __init__(self, sender: Sender, operation: Operation[httpx.Response]) -> None:
+        self._response = finish(operation.perform(sender))
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Pieces of any size."""
+        with self:
+            pieces = self._response.iter_bytes()
+            while True:
+                try:
+                    piece = next(pieces, None)
+                except httpx.HTTPError as error:
+                    raise broken(error) from error
+                if piece is None:
+                    return
+                yield piece
+
+    def save(self, file: BinaryIO, *, progress: Callable[[int], object] | None = None) -> int:
+        """Write all of it to a file that is open for writing in binary; how many bytes. ``progress`` is told."""
+        written = 0
+        for piece in self:
+            file.write(piece)
+            written += len(piece)
+            if progress is not None:
+                progress(written)
+        return written
+
+    def close(self) -> None:
+        """Let go of the connection. What was not read yet is lost."""
+        self._response.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncGraphExport:
+    """As ``GraphExport``; iterate with ``async for``. The server is asked when that begins."""
+
+    def __init__(self, sender: Sender, operation: Operation[httpx.Response]) -> None:
+        self._sender = sender
+        self._operation = operation
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        response = await self._operation.perform(self._sender)
+        try:
+            pieces = response.aiter_bytes()
+            while True:
+                try:
+                    piece = await anext(pieces, None)
+                except httpx.HTTPError as error:
+                    raise broken(error) from error
+                if piece is None:
+                    return
+                yield piece
+        finally:
+            await response.aclose()
+
+    async def save(self, file: BinaryIO, *, progress: Callable[[int], object] | None = None) -> int:
+        """As ``GraphExport.save``. Writing to the file blocks."""
+        written = 0
+        async for piece in self:
+            file.write(piece)
+            written += len(piece)
+            if progress is not None:
+                progress(written)
+        return written

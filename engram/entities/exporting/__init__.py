@@ -1,0 +1,1 @@
+"""The entity graph as a file that other programs open."""
