@@ -158,6 +158,12 @@ async def assemble(
         recovery=timedelta(days=settings.recovery_days),
     )
     facts = FactService(tenants, agents)
+    entity_graph = EntityGraphService(
+        tenants,
+        agents,
+        facts.merges,
+        TraverseDefaults(settings.traverse_hub_share, RankBy(settings.traverse_rank_by)),
+    )
     return Services(
         settings=settings,
         database=database,
@@ -170,13 +176,8 @@ async def assemble(
         changes=changes,
         graph=GraphService(tenants, agents, tuning.graph, decay),
         facts=facts,
-        entity_graph=EntityGraphService(
-            tenants,
-            agents,
-            facts.merges,
-            TraverseDefaults(settings.traverse_hub_share, RankBy(settings.traverse_rank_by)),
-        ),
-        recall=RecallService(tenants, embedder, index, tuning, decay),
+        entity_graph=entity_graph,
+        recall=RecallService(tenants, embedder, index, tuning, decay, entity_graph),
         audit=AuditService(tenants),
         exports=ExportService(tenants, agents, model, at_once=at_once),
         imports=ImportService(
