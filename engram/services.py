@@ -180,6 +180,11 @@ async def assemble(
         CommunityTuning(settings.entity_communities_hub_drop, settings.entity_communities_giant_share),
     )
     exports = ExportService(tenants, agents, model, at_once=at_once)
+    entity_graph = EntityGraphService(
+        tenants,
+        names,
+        TraverseDefaults(settings.traverse_hub_share, RankBy(settings.traverse_rank_by)),
+    )
     return Services(
         settings=settings,
         database=database,
@@ -192,16 +197,12 @@ async def assemble(
         changes=changes,
         graph=GraphService(tenants, agents, tuning.graph, decay),
         facts=facts,
-        entity_graph=EntityGraphService(
-            tenants,
-            names,
-            TraverseDefaults(settings.traverse_hub_share, RankBy(settings.traverse_rank_by)),
-        ),
+        entity_graph=entity_graph,
         entity_memories=EntityMemoryService(tenants, names),
         taxonomy=TaxonomyService(tenants, names, communities),
         communities=communities,
         graph_exports=GraphExportService(tenants, agents, facts.merges, exports.place),
-        recall=RecallService(tenants, embedder, index, tuning, decay),
+        recall=RecallService(tenants, embedder, index, tuning, decay, entity_graph),
         audit=AuditService(tenants),
         exports=exports,
         imports=ImportService(

@@ -25,7 +25,7 @@ from engram.cli.paths import strangers
 from engram.cli.remote import agent_id, connected, texts_of
 from engram.cli.text import counted, one_line
 from engram.graph.schemas import RelationType
-from engram.recall.schemas import RecallRequest, RecallResponse
+from engram.recall.schemas import RecallRequest, RecallResponse, SearchMode
 
 _DEFAULTS = {name: field.default for name, field in RecallRequest.model_fields.items()}
 
@@ -48,6 +48,13 @@ def recall(
     relation: Annotated[
         list[RelationType] | None,
         typer.Option("--relation", "-r", help="Walk only edges of this type; may be repeated."),
+    ] = None,
+    mode: Annotated[
+        SearchMode, typer.Option("--mode", help="graph: only at entities of the question, and one hop around.")
+    ] = SearchMode.hybrid,
+    entity: Annotated[
+        list[str] | None,
+        typer.Option("--entity", "-e", metavar="NAME", help="What names this entity comes up; may be repeated."),
     ] = None,
     user: UserOption = None,
     session: SessionOption = None,
@@ -80,6 +87,8 @@ def recall(
             hop_penalty=hop_penalty,
             lexical=lexical,
             relation_types=relation or None,
+            search_mode=mode,
+            entity_filter=entity or None,
             user_id=user,
             session_id=session,
             tags=tag or None,

@@ -103,11 +103,12 @@ class Ranking:
 def anchors(legs: Legs, count: int, *, lexical: bool) -> dict[UUID, float]:
     """Where the walk starts: the best ``count`` by vector, by words where any is shared, and by name; ties by id."""
     asked = legs.asked
+    by_name = np.array([place for place in _descending(asked) if legs.ids[place] in legs.named], dtype=np.intp)
     chosen = [_descending(legs.vector)[:count]]
     if lexical:
         by_words = _descending(legs.lexical)[:count]
-        by_name = np.array([place for place in _descending(asked) if legs.ids[place] in legs.named], dtype=np.intp)
-        chosen += [by_words[legs.lexical[by_words] > 0], by_name[:count]]
+        chosen.append(by_words[legs.lexical[by_words] > 0])
+    chosen.append(by_name[:count])
     source = np.maximum(legs.vector, asked)
     return {legs.ids[place]: float(source[place]) for place in _distinct(chosen)}
 

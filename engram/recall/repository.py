@@ -26,11 +26,12 @@ from engram.memories.predicates import Visibility
 from engram.memories.vectors import SEARCH_SETTINGS, VectorIndex
 from engram.recall.asked import AskedTerm
 from engram.recall.frequencies import TermFrequencies
-from engram.recall.naming import Subject
+from engram.recall.naming import Named, Subject
 from engram.recall.pool import Candidates
 from engram.recall.statements.arms import arms
 from engram.recall.statements.candidates import Passages
 from engram.recall.statements.walk import walk
+from engram.recall.targets import Target
 from engram.recall.walk import Edges, Namings
 from engram.tenants.scope import Scope
 from engram.tuning import Tuning
@@ -63,6 +64,8 @@ class Found:
     candidates: Candidates
     weights: dict[str, float]
     subjects: list[Subject]
+    aimed: dict[UUID, Named]
+    """Memories that a target leads to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,12 @@ class Question:
     openings: Sequence[str]
     visibility: Visibility
     multipliers: dict[str, float]
+    targets: Sequence[Target] | None = None
+    """Entities at which the recall is aimed; None where it is not."""
+    mentioned: float = 0.0
+    """What a memory is worth that mentions a target, beside 1 for one that is about it."""
+    only_targets: bool = False
+    """Whether nothing else is looked for."""
 
 
 class RecallRepository:
@@ -156,6 +165,9 @@ class RecallRepository:
             indexed=self._index.serves(agent.memories, agent.stored),
             passages=self._passages(agent),
             openings=list(question.openings),
+            targets=question.targets,
+            mentioned=question.mentioned,
+            only_targets=question.only_targets,
         )
         row = await self._driver.fetchrow(statement, *around.p.values)
         assert row is not None  # aggregates give one row always
@@ -167,6 +179,7 @@ class RecallRepository:
                 Subject(UUID(memory_id), name, display_name, size)
                 for memory_id, name, display_name, size in row["subjects"] or ()
             ],
+            {UUID(memory_id): Named(weight, name) for memory_id, weight, name in row["targets"] or ()},
         )
 
     def _passages(self, agent: AskedAgent) -> Passages:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
@@ -14,16 +15,36 @@ from engram.wire import (
     A_NUMBER,
     Embedding,
     Id,
+    Name,
     Query,
     ResponseModel,
     Truth,
     Unit,
 )
 
+MAX_ENTITIES_ASKED = 64
+
+
+class SearchMode(StrEnum):
+    hybrid = "hybrid"
+    """By vector and words, and by the graph from there."""
+    graph = "graph"
+    """Only memories at entities that the query names, and one hop around these."""
+
 
 class RecallRequest(PastCriteria):
     agent_id: Id
     query: Query
+    search_mode: SearchMode = Field(
+        default=SearchMode.hybrid,
+        description="`graph`: only memories that name an entity of the query or of `entity_filter`, or one that occurs "
+        "with it, and what is linked to these.",
+    )
+    entity_filter: list[Name] | None = Field(
+        default=None,
+        max_length=MAX_ENTITIES_ASKED,
+        description="Memories that name any of these come up; in `graph` mode they stand for the names in the query.",
+    )
     top_k: Annotated[int, Field(ge=1, le=200), A_NUMBER] = 10
     graph_weight: Unit = Field(default=0.4, description="0 ranks by vector alone, 1 by the graph alone.")
     max_hops: Annotated[int, Field(ge=0, le=5), A_NUMBER] = 2

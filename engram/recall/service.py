@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -11,6 +12,7 @@ import numpy as np
 from engram.agents.service import agent_not_found
 from engram.embeddings.base import Embedder, Vectors
 from engram.embeddings.checks import unit_vector
+from engram.entities.graph.service import EntityGraphService
 from engram.entities.recognition import openings
 from engram.graph.decay import Decay
 from engram.graph.schemas import RelationType
@@ -19,13 +21,15 @@ from engram.memories.registration import model_replaced
 from engram.memories.vectors import VectorIndex
 from engram.problems import InvalidInputProblem
 from engram.recall import diversity, ranking
+from engram.recall.aiming import Aiming, worth_of_mention
 from engram.recall.answer import Answer, Explained
 from engram.recall.asked import asked_terms
 from engram.recall.frequencies import TermFrequencies
 from engram.recall.naming import named
 from engram.recall.pool import Candidates, Pool
 from engram.recall.repository import AskedAgent, Question, RecallRepository, Walked
-from engram.recall.schemas import RecallRequest, RecallResponse
+from engram.recall.schemas import RecallRequest, RecallResponse, SearchMode
+from engram.recall.targets import stronger
 from engram.recall.tuning import RecallTuning
 from engram.recall.walk import Edges, Namings, Walk
 from engram.recall.words import AskedWords
@@ -42,13 +46,20 @@ _NOTHING = Walked(Edges(), Namings(), Candidates((), np.zeros(0), (), ()), trunc
 
 class RecallService:
     def __init__(
-        self, database: TenantDatabase, embedder: Embedder, index: VectorIndex, tuning: Tuning, decay: Decay
+        self,
+        database: TenantDatabase,
+        embedder: Embedder,
+        index: VectorIndex,
+        tuning: Tuning,
+        decay: Decay,
+        entities: EntityGraphService,
     ) -> None:
         self._database = database
         self._embedder = embedder
         self._index = index
         self._tuning = tuning
         self._decay = decay
+        self._aiming = Aiming(entities)
         self._frequencies = TermFrequencies()
 
     async def recall(self, scope: Scope, request: RecallRequest) -> RecallResponse:
@@ -71,10 +82,19 @@ class RecallService:
                 raise model_replaced()
             decay = self._decay.changed(agent.decay_multipliers, agent.hop_penalty).changed(None, request.hop_penalty)
             question = _question(request, vector, agent, self._tuning.recall, decay)
+            with stage("recall.aim"):
+                targets = await self._aiming.targets(connection, scope, request, agent.language, decay)
+            question = replace(
+                question,
+                targets=targets,
+                mentioned=worth_of_mention(decay),
+                only_targets=request.search_mode is SearchMode.graph,
+            )
             with stage("recall.arms"):
                 found = await recalls.arms(question, agent, request.top_k)
             words = AskedWords(found.weights, agent.average_length, self._tuning.recall)
-            pool = Pool(found.candidates, words, named(request.query, found.subjects, stop_words(agent.language)))
+            by_name = named(request.query, found.subjects, stop_words(agent.language))
+            pool = Pool(found.candidates, words, stronger(by_name, found.aimed))
             anchors = ranking.anchors(pool.legs(), self._tuning.recall.anchors, lexical=request.lexical)
             walked = await self._walk(recalls, request, question, agent, anchors, decay)
             pool.add(walked.candidates)
@@ -104,7 +124,7 @@ class RecallService:
             return _NOTHING
         with stage("recall.walk"):
             return await recalls.walk(
-                question, agent, anchors, max_hops=request.max_hops, hop_penalty=decay.hop_penalty
+                question, agent, anchors, max_hops=_max_hops(request), hop_penalty=decay.hop_penalty
             )
 
     async def _vector(self, request: RecallRequest) -> Vectors:
@@ -144,12 +164,17 @@ def _openings(request: RecallRequest, tuning: RecallTuning) -> list[str]:
     return sorted(openings(request.query))
 
 
+def _max_hops(request: RecallRequest) -> int:
+    """In graph mode the hop around the query's entities is behind it: what is linked to what was found there."""
+    return min(request.max_hops, 1) if request.search_mode is SearchMode.graph else request.max_hops
+
+
 def _ranked(request: RecallRequest, pool: Pool, walked: Walked, anchors: dict[UUID, float], decay: Decay) -> Answer:
     walk = Walk(
         anchors,
         walked.edges,
         walked.namings,
-        max_hops=request.max_hops,
+        max_hops=_max_hops(request),
         hop_penalty=decay.hop_penalty,
         entity_multiplier=decay.multipliers[RelationType.entity_link],
     )

@@ -8,6 +8,7 @@ StageName = Literal[
     "database.connection",
     "recall.embed",
     "recall.agent",
+    "recall.aim",
     "recall.arms",
     "recall.walk",
     "recall.rank",

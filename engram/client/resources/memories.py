@@ -27,7 +27,7 @@ from engram.memories.schemas import (
     MemoryDetail,
     MemoryItem,
 )
-from engram.recall.schemas import RecallResponse
+from engram.recall.schemas import RecallResponse, SearchMode
 
 
 def create_memory(
@@ -131,6 +131,8 @@ def recall(
     hop_penalty: float | None = None,
     lexical: bool | None = None,
     relation_types: Sequence[RelationType | str] | None = None,
+    search_mode: SearchMode | str | None = None,
+    entity_filter: Sequence[str] | None = None,
     as_of: When | None = None,
     known_at: When | None = None,
     user_id: str | None = None,
@@ -159,6 +161,9 @@ def recall(
         hop_penalty: [0, 1): what each hop costs; default: the agent's or the server's, 0.05 unless they say else.
         lexical: Whether words that query and memory share count; default: yes.
         relation_types: Walk only edges of these types; an empty list walks none.
+        search_mode: ``graph``: only memories at entities that the query names, and one hop around; default: ``hybrid``.
+        entity_filter: Memories that name any of these entities come up; in graph mode they stand for the names in the
+            query.
         as_of: Only what held at this moment.
         known_at: As the server knew it at this moment; later changes are not seen.
         user_id: Only memories of this user.
@@ -186,6 +191,8 @@ def recall(
         hop_penalty=hop_penalty,
         lexical=lexical,
         relation_types=relation_types,
+        search_mode=search_mode,
+        entity_filter=entity_filter,
         as_of=as_of,
         known_at=known_at,
         user_id=user_id,

@@ -26,9 +26,14 @@ from engram.entities.graph.schemas import (
     TraverseRequest,
 )
 from engram.entities.graph.walk import Entity, Hubs, Node, Step, traverse
+from engram.entities.recognition import NameMatcher, openings
+from engram.entities.repository import EntityRepository
 from engram.paging import decode_cursor, encode_cursor
 from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
+
+ONE_HOP = 20
+"""Of what an entity occurs with, so many are taken where another domain asks."""
 
 _CURSOR: TypeAdapter[tuple[int, str]] = TypeAdapter(tuple[int, str])
 
@@ -145,6 +150,40 @@ class EntityGraphService:
             data=data,
             next_cursor=encode_cursor(data[-1].co_occur, data[-1].name) if more else None,
         )
+
+    async def entities_named(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, names: Sequence[str]
+    ) -> list[Entity]:
+        """Entities by their names, in a transaction of another domain; each once, those that there are none of left
+        out."""
+        merged = await self._names.merged(connection, scope, agent_id)
+        found = await self._names.find(connection, scope, agent_id, names, merged)
+        return list({entity.id: entity for entity in found if entity is not None}.values())
+
+    async def entities_in(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, text: str, ignored: frozenset[str]
+    ) -> list[Entity]:
+        """Entities whose names stand in a text, by name. Names of ``ignored`` words are none."""
+        offered = await EntityRepository(connection, scope).named_in(agent_id, openings(text))
+        names = NameMatcher(offered, ignored=ignored).find(text)
+        return await self.entities_named(connection, scope, agent_id, sorted(names))
+
+    async def one_hop(
+        self,
+        connection: AsyncConnection,
+        scope: Scope,
+        agent_id: UUID,
+        seeds: Sequence[Entity],
+        *,
+        as_of: datetime | None,
+    ) -> list[Step]:
+        """What occurs with these entities, of each the best, but for hubs, which occur with everything."""
+        merged = await self._names.merged(connection, scope, agent_id)
+        graph = EntityGraphRepository(connection, _observed(scope, str(agent_id), as_of, 1), merged)
+        hubs = Hubs(0, self._defaults.hub_share)
+        visited = [id for seed in seeds for id in seed.ids]
+        steps = await graph.hop(seeds, visited, rank_by=RankBy.cosine, top_k=ONE_HOP)
+        return [step for step in steps if step not in hubs]
 
 
 def _observed(scope: Scope, agent_id: str, as_of: datetime | None, min_co_occur: int) -> Observed:

@@ -11,7 +11,9 @@ from engram.memories.known import then
 from engram.memories.predicates import Visibility
 from engram.memories.vectors import VectorIndex
 from engram.recall.asked import AskedTerm
+from engram.recall.statements.aimed import aimed
 from engram.recall.statements.candidates import COLUMNS, Passages, Scoped, scored
+from engram.recall.targets import Target
 from engram.recall.tuning import RecallTuning
 
 # Sums of fractions depend on the order of rows, and so on the plan; sums of integers do not: a recall is repeatable.
@@ -57,13 +59,17 @@ def arms(
     indexed: bool,
     passages: Passages,
     openings: list[str],
+    targets: Sequence[Target] | None = None,
+    mentioned: float = 0.0,
+    only_targets: bool = False,
 ) -> str:
     """The best ``pool`` by vector and by words and what a name leads to, and what the query's terms weigh; one row.
 
     ``counted`` says in how many memories each term stands where that is known, and 0 where it has to be counted.
     Columns: ids, similarities, lengths, lexemes (arrays over candidates, null where there is none); dfs, idfs (arrays
     over terms: in how many memories each stands, and its idf times the weight that the query gives it); subjects
-    (arrays of memory id, name, spelling and size, of entities whose name opens as the query does somewhere).
+    (arrays of memory id, name, spelling and size, of entities whose name opens as the query does somewhere); targets
+    (arrays of memory id, weight and name). With ``only_targets`` what the other arms find are no candidates.
     """
     p = neighbourhood.p
     mine = neighbourhood.mine
@@ -86,9 +92,13 @@ def arms(
             p(list(counted), "int[]"),
         )
     )
-    of_candidates = scored(
-        _CANDIDATES, mine, query, passages, terms=wanted if terms else "", visibility=visibility, p=p
-    )
+    found_by = []
+    if not only_targets:
+        found_by += ["SELECT id FROM nearest", "SELECT id FROM lexical", "SELECT memory_id FROM named"]
+    if targets is not None:
+        found_by.append("SELECT memory_id AS id FROM aimed")
+    candidates = f"({' UNION '.join(found_by)})"
+    of_candidates = scored(candidates, mine, query, passages, terms=wanted if terms else "", visibility=visibility, p=p)
     names = _named(visible, mine, p(openings, "text[]"), p(MAX_ABOUT, "int")) if openings else _NOBODY
     found = "SELECT * FROM counted WHERE df > 0"
     if visibility.known_at is not None:
@@ -146,6 +156,7 @@ def arms(
             LIMIT {limit}
         ),
         named AS MATERIALIZED ({names}),
+        {f"aimed AS MATERIALIZED ({aimed(targets, visible, mine, mentioned, p)})," if targets is not None else ""}
         candidates AS MATERIALIZED (
             {of_candidates}
         )
@@ -155,7 +166,8 @@ def arms(
                 SELECT array_agg(coalesce(asked.idf, 0) ORDER BY counted.number)
                 FROM counted LEFT JOIN asked USING (number)
             ) AS idfs,
-            (SELECT jsonb_agg(jsonb_build_array(memory_id, name, display_name, size)) FROM named) AS subjects
+            (SELECT jsonb_agg(jsonb_build_array(memory_id, name, display_name, size)) FROM named) AS subjects,
+            {_TARGETS if targets is not None else "NULL::jsonb"} AS targets
         FROM (SELECT {COLUMNS} FROM candidates) AS of_candidates
     """
 
@@ -171,7 +183,7 @@ def _changed_since(known_at: datetime, mine: Scoped, p: Parameters) -> str:
             GROUP BY v.memory_id"""
 
 
-_CANDIDATES = "(SELECT id FROM nearest UNION SELECT id FROM lexical UNION SELECT memory_id FROM named)"
+_TARGETS = "(SELECT jsonb_agg(jsonb_build_array(memory_id, weight, display_name)) FROM aimed)"
 
 
 def _named(visible: str, mine: Scoped, openings: str, most: str) -> str:

@@ -1,0 +1,48 @@
+"""At which entities a recall is aimed: those that the request names, or in graph mode the query, and one hop around."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from engram.entities.graph.service import EntityGraphService
+from engram.graph.decay import Decay
+from engram.graph.schemas import RelationType
+from engram.recall.schemas import RecallRequest, SearchMode
+from engram.recall.targets import Target
+from engram.tenants.scope import Scope
+from engram.text.stopwords import stop_words
+
+
+def worth_of_mention(decay: Decay) -> float:
+    """What a hop over an entity link keeps."""
+    return decay.multipliers[RelationType.entity_link] * (1 - decay.hop_penalty)
+
+
+class Aiming:
+    def __init__(self, entities: EntityGraphService) -> None:
+        self._entities = entities
+
+    async def targets(
+        self, connection: AsyncConnection, scope: Scope, request: RecallRequest, language: str, decay: Decay
+    ) -> list[Target] | None:
+        """None where the request is aimed at nothing in particular."""
+        agent_id = UUID(request.agent_id)
+        if request.entity_filter is not None:
+            seeds = await self._entities.entities_named(connection, scope, agent_id, request.entity_filter)
+        elif request.search_mode is SearchMode.graph:
+            ignored = stop_words(language)
+            seeds = await self._entities.entities_in(connection, scope, agent_id, request.query, ignored)
+        else:
+            return None
+        found = {seed.id: Target(seed.ids, seed.display_name, 1.0) for seed in seeds}
+        if request.search_mode is SearchMode.graph and seeds:
+            at = request.as_of or request.known_at
+            keep = worth_of_mention(decay)
+            for step in await self._entities.one_hop(connection, scope, agent_id, seeds, as_of=at):
+                near = Target(step.entity.ids, step.entity.display_name, keep * min(1.0, step.score))
+                known = found.get(step.entity.id)
+                if known is None or known.weight < near.weight:
+                    found[step.entity.id] = near
+        return list(found.values())

@@ -1,0 +1,34 @@
+"""Entities that a recall is aimed at: those that a request names, or in graph mode the query, and what is near these.
+
+A memory about an entity is led to as strongly as the entity is meant; one that mentions it as a hop over an entity link
+is worth. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from engram.recall.naming import Named
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An entity, by the ids of all that are one with it, and how strongly it is meant, in (0, 1]."""
+
+    ids: tuple[UUID, ...]
+    display_name: str
+    weight: float
+
+
+def by_entity(targets: Iterable[Target]) -> tuple[list[UUID], list[float], list[str]]:
+    """Columns over entities: id, weight, name."""
+    rows = [(id, target.weight, target.display_name) for target in targets for id in target.ids]
+    return [id for id, _, _ in rows], [weight for _, weight, _ in rows], [name for _, _, name in rows]
+
+
+def stronger(named: Mapping[UUID, Named], aimed: Mapping[UUID, Named]) -> dict[UUID, Named]:
+    """By memory what leads to it most strongly; of equals the name in the query."""
+    both = {**aimed, **named}
+    return {id: max((way for way in (named.get(id), aimed.get(id)) if way), key=lambda way: way.score) for id in both}
