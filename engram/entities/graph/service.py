@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from pydantic import TypeAdapter
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.db.moments import aware
 from engram.entities.graph.chains import Chain, shortest
