@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -18,6 +19,12 @@ class Declaration:
     spellings: dict[str, set[str]]
     roles: dict[tuple[UUID, str], bool]
     proposed: set[tuple[UUID, str]]
+
+    @property
+    def naming_several(self) -> set[UUID]:
+        """Memories that name more than one: only in these anything occurs together."""
+        named = Counter(memory_id for memory_id, _ in (*self.roles, *self.proposed))
+        return {memory_id for memory_id, names in named.items() if names > 1}
 
     def only(self, memory_ids: set[UUID]) -> Declaration:
         """What concerns these memories."""

@@ -249,8 +249,8 @@ class MemoryService:
                     twins = await MemoryRepository(connection, scope).twins(agent_id, hashes)
                     if not all(_stands(twins.get(value), items[at], now) for value, at in first.items()):
                         raise _TwinChanged
-                    if prepared.declaration.spellings:
-                        await self._entities.recount(connection, scope, agent_id, inserted)
+                    named = prepared.declaration.naming_several & inserted
+                    await self._entities.recount(connection, scope, agent_id, named)
         memories_written(created=len(inserted), deduplicated=len(items) - len(inserted))
         linked = True
         if inserted:
