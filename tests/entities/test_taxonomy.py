@@ -22,7 +22,7 @@ async def test_it_shows_the_top_entities_by_degree_with_how_many_memories_name_t
         ("alone", 0, 2),
     ]
     assert shown.entities[1].display_name == "The Ledger"
-    assert (shown.agent_id, shown.communities, shown.truncated) == ((await bot.get()).id, [], False)
+    assert (shown.agent_id, shown.communities.data, shown.truncated) == ((await bot.get()).id, [], False)
     short = await bot.taxonomy(limit=3)
     assert (short.entities, short.truncated) == (shown.entities[:3], True)
 
