@@ -23,7 +23,10 @@ from engram.entities.graph.schemas import RankBy
 from engram.entities.graph.service import EntityGraphService, TraverseDefaults
 from engram.entities.projection import EntityProjection
 from engram.entities.service import EntityService
+from engram.facts.ontology.service import OntologyService
 from engram.facts.service import FactService
+from engram.facts.statements.service import StatementService
+from engram.facts.triples.service import TripleService
 from engram.graph.decay import Decay
 from engram.graph.projection import ThematicProjection
 from engram.graph.service import GraphService
@@ -65,6 +68,8 @@ class Services:
     changes: MemoryChanges
     graph: GraphService
     facts: FactService
+    triples: TripleService
+    ontologies: OntologyService
     entity_graph: EntityGraphService
     recall: RecallService
     audit: AuditService
@@ -158,6 +163,13 @@ async def assemble(
         recovery=timedelta(days=settings.recovery_days),
     )
     facts = FactService(tenants, agents)
+    statements = StatementService(entities)
+    entity_graph = EntityGraphService(
+        tenants,
+        agents,
+        facts.merges,
+        TraverseDefaults(settings.traverse_hub_share, RankBy(settings.traverse_rank_by)),
+    )
     return Services(
         settings=settings,
         database=database,
@@ -170,12 +182,9 @@ async def assemble(
         changes=changes,
         graph=GraphService(tenants, agents, tuning.graph, decay),
         facts=facts,
-        entity_graph=EntityGraphService(
-            tenants,
-            agents,
-            facts.merges,
-            TraverseDefaults(settings.traverse_hub_share, RankBy(settings.traverse_rank_by)),
-        ),
+        triples=TripleService(tenants, agents, entity_graph, statements),
+        ontologies=OntologyService(tenants, agents, statements),
+        entity_graph=entity_graph,
         recall=RecallService(tenants, embedder, index, tuning, decay),
         audit=AuditService(tenants),
         exports=ExportService(tenants, agents, model, at_once=at_once),

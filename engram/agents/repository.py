@@ -79,12 +79,14 @@ class AgentRepository:
         row = (await self._connection.execute(self._select().where(AgentRow.id == id))).mappings().first()
         return dict(row) if row else None
 
-    async def hold(self, id: UUID) -> bool:
-        """Keep an agent from being deleted until the transaction ends; false where it is gone."""
+    async def hold(self, id: UUID, *, alone: bool = False) -> bool:
+        """Keep an agent from being deleted until the transaction ends, or ``alone`` from being written to by anybody
+        else; false where it is gone."""
         held = await driver(self._connection).fetchval(
-            """
+            f"""
             SELECT true FROM agents
-            WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR id = $3) AND NOT importing FOR KEY SHARE
+            WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR id = $3) AND NOT importing
+            FOR {"UPDATE" if alone else "KEY SHARE"}
             """,
             id,
             self._tenant_id,

@@ -149,3 +149,9 @@ class AgentService:
         """
         if not await AgentRepository(connection, scope).hold(id):
             raise agent_not_found(id)
+
+    async def hold_alone(self, connection: AsyncConnection, scope: Scope, id: UUID) -> None:
+        """The same for what must not meet other writes at all: it begins when those under way have ended, and others
+        wait for its end. Raises NotFoundProblem where the agent is gone."""
+        if not await AgentRepository(connection, scope).hold(id, alone=True):
+            raise agent_not_found(id)

@@ -17,7 +17,9 @@ import engram.agents.routes
 import engram.audit.routes
 import engram.entities.graph.routes
 import engram.facts.merge_routes
+import engram.facts.ontology.routes
 import engram.facts.routes
+import engram.facts.triples.routes
 import engram.graph.exploration_routes
 import engram.graph.routes
 import engram.jobs.routes
@@ -58,6 +60,8 @@ _ROUTERS = (
     engram.graph.exploration_routes.router,
     engram.entities.graph.routes.router,
     engram.facts.merge_routes.router,
+    engram.facts.ontology.routes.router,
+    engram.facts.triples.routes.router,
     engram.facts.routes.router,
     engram.audit.routes.router,
     engram.jobs.routes.router,

@@ -14,12 +14,14 @@ from engram.agents.service import AgentService, agent_not_found
 from engram.db.moments import aware
 from engram.entities.canonical import canonical_name
 from engram.entities.graph.chains import Chain, shortest
+from engram.entities.graph.labeled import LabeledGraphRepository
 from engram.entities.graph.names import merged_entities
 from engram.entities.graph.repository import EntityGraphRepository, Merged, Observed
 from engram.entities.graph.schemas import (
     EntityPath,
     EntityPathEdge,
     EntityPathRequest,
+    EntityQuestion,
     RankBy,
     RelatedEntities,
     RelatedEntity,
@@ -71,13 +73,11 @@ class EntityGraphService:
         """The neighbourhood of an entity, hop by hop. Raises NotFoundProblem for an unknown agent."""
         share = self._defaults.hub_share if request.hub_share is None else request.hub_share
         async with self._database.snapshot(scope) as connection:
-            merged = await self._merged(connection, scope, request.agent_id)
-            (seed,) = await self._named(connection, scope, request.agent_id, [request.seed_entity], merged)
+            merged = await self.merged(connection, scope, request.agent_id)
+            (seed,) = await self.named(connection, scope, request.agent_id, [request.seed_entity], merged)
             if seed is None:
                 return Traversal(seed=request.seed_entity, found=False, nodes=[], hubs=[], truncated=False)
-            graph = EntityGraphRepository(
-                connection, _observed(scope, request.agent_id, request.as_of, request.min_co_occur), merged
-            )
+            graph = _graph(connection, scope, request, merged)
             nodes, truncated = await traverse(
                 _Hops(graph, request.rank_by or self._defaults.rank_by, request.top_k_per_hop),
                 seed,
@@ -96,13 +96,11 @@ class EntityGraphService:
     async def path(self, scope: Scope, request: EntityPathRequest) -> EntityPath:
         """The shortest chain between two entities. Raises NotFoundProblem for an unknown agent."""
         async with self._database.snapshot(scope) as connection:
-            merged = await self._merged(connection, scope, request.agent_id)
-            ends = await self._named(connection, scope, request.agent_id, [request.source, request.target], merged)
+            merged = await self.merged(connection, scope, request.agent_id)
+            ends = await self.named(connection, scope, request.agent_id, [request.source, request.target], merged)
             chain, truncated, edges = None, False, list[EntityPathEdge]()
             if ends[0] is not None and ends[1] is not None:
-                graph = EntityGraphRepository(
-                    connection, _observed(scope, request.agent_id, request.as_of, request.min_co_occur), merged
-                )
+                graph = _graph(connection, scope, request, merged)
                 chain, truncated = await shortest(graph, ends[0], ends[1], max_hops=request.max_hops)
                 edges = await _edges(graph, chain) if chain is not None else []
         return EntityPath(
@@ -128,8 +126,8 @@ class EntityGraphService:
         """What occurs with an entity, the most often first. Raises NotFoundProblem for an unknown agent."""
         after = decode_cursor(cursor, _CURSOR) if cursor is not None else None
         async with self._database.snapshot(scope) as connection:
-            merged = await self._merged(connection, scope, agent_id)
-            (seed,) = await self._named(connection, scope, agent_id, [entity], merged)
+            merged = await self.merged(connection, scope, agent_id)
+            (seed,) = await self.named(connection, scope, agent_id, [entity], merged)
             if seed is None:
                 return RelatedEntities(entity=entity, found=False, data=[], next_cursor=None)
             graph = EntityGraphRepository(connection, _observed(scope, agent_id, as_of, min_co_occur), merged)
@@ -152,7 +150,8 @@ class EntityGraphService:
             next_cursor=encode_cursor(data[-1].co_occur, data[-1].name) if more else None,
         )
 
-    async def _merged(self, connection: AsyncConnection, scope: Scope, agent_id: str) -> Merged:
+    async def merged(self, connection: AsyncConnection, scope: Scope, agent_id: str) -> Merged:
+        """What was merged in an agent, in a transaction of another use case. Raises NotFoundProblem."""
         if await self._agents.language(connection, scope, UUID(agent_id)) is None:
             raise agent_not_found(agent_id)
         pairs = await self._merges.said(connection, scope, UUID(agent_id))
@@ -160,7 +159,7 @@ class EntityGraphService:
             return Merged()
         return Merged(await merged_entities(EntityRepository(connection, scope), UUID(agent_id), pairs))
 
-    async def _named(
+    async def named(
         self, connection: AsyncConnection, scope: Scope, agent_id: str, spellings: Sequence[str], merged: Merged
     ) -> list[Entity | None]:
         """The entities of these names; None where nothing is called so."""
@@ -169,6 +168,14 @@ class EntityGraphService:
         rows = await EntityRepository(connection, scope).by_names(UUID(agent_id), wanted)
         found = {row["name"]: merged.entity(row) for row in rows}
         return [found.get(name) if name is not None else None for name in names]
+
+
+def _graph(connection: AsyncConnection, scope: Scope, request: EntityQuestion, merged: Merged) -> EntityGraphRepository:
+    """What is walked: what occurs together, or what triples say."""
+    observed = _observed(scope, request.agent_id, request.as_of, request.min_co_occur)
+    if request.labeled or request.relations is not None:
+        return LabeledGraphRepository(connection, observed, merged, request.relations)
+    return EntityGraphRepository(connection, observed, merged)
 
 
 def _observed(scope: Scope, agent_id: str, as_of: datetime | None, min_co_occur: int) -> Observed:
@@ -185,7 +192,10 @@ async def _edges(graph: EntityGraphRepository, chain: Chain) -> list[EntityPathE
     pairs = list(zip(chain.nodes, chain.nodes[1:], strict=False))
     if not pairs:
         return []
-    windows = await graph.windows(pairs)
+    if isinstance(graph, LabeledGraphRepository):
+        described = await graph.described(pairs)
+    else:
+        described = [(*window, None) for window in await graph.windows(pairs)]
     return [
         EntityPathEdge(
             source=near.name,
@@ -193,13 +203,16 @@ async def _edges(graph: EntityGraphRepository, chain: Chain) -> list[EntityPathE
             co_occur=co_occur,
             valid_from=aware(begins),
             valid_until=aware(ends),
+            relation=via.relation if via is not None else None,
+            direction=via.direction if via is not None else None,
+            provenance=via.provenance if via is not None else None,
         )
-        for (near, far), co_occur, (begins, ends) in zip(pairs, chain.weights, windows, strict=True)
+        for (near, far), co_occur, (begins, ends, via) in zip(pairs, chain.weights, described, strict=True)
     ]
 
 
 def _shown(node: Node) -> TraverseNode:
-    step = node.step
+    step, via = node.step, node.step.via
     return TraverseNode(
         name=step.entity.name,
         display_name=step.entity.display_name,
@@ -212,4 +225,7 @@ def _shown(node: Node) -> TraverseNode:
         path=list(node.path),
         valid_from=step.valid_from,
         valid_until=step.valid_until,
+        via_relation=via.relation if via is not None else None,
+        via_direction=via.direction if via is not None else None,
+        via_provenance=via.provenance if via is not None else None,
     )

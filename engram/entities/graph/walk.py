@@ -8,6 +8,9 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from engram.entities.graph.schemas import Direction
+from engram.facts.schemas import Provenance
+
 
 @dataclass(frozen=True, slots=True)
 class Entity:
@@ -17,6 +20,15 @@ class Entity:
     ids: tuple[UUID, ...]
     name: str
     display_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Via:
+    """What a triple says of a node and its parent."""
+
+    relation: str
+    direction: Direction
+    provenance: Provenance | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +43,7 @@ class Step:
     score: float
     valid_from: datetime | None
     valid_until: datetime | None
+    via: Via | None = None
 
 
 @dataclass(frozen=True, slots=True)
