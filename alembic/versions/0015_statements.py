@@ -59,6 +59,7 @@ INDEXES = {
 def upgrade() -> None:
     for table in DECLARED:
         op.execute(f"ALTER TABLE {table} ADD COLUMN declared_relations jsonb NOT NULL DEFAULT '[]'")
+    op.execute("ALTER TABLE memories ADD COLUMN stated_at timestamptz")
     op.execute(f"ALTER TABLE facts {', '.join(f'ADD COLUMN {column}' for column in FACTS)}")
     for name, rule in CONSTRAINTS.items():
         op.execute(f"ALTER TABLE facts ADD CONSTRAINT {name} {rule}")
@@ -94,5 +95,6 @@ def downgrade() -> None:
     for name in reversed(CONSTRAINTS):
         op.execute(f"ALTER TABLE facts DROP CONSTRAINT {name}")
     op.execute(f"ALTER TABLE facts {', '.join(f'DROP COLUMN {column.split()[0]}' for column in reversed(FACTS))}")
+    op.execute("ALTER TABLE memories DROP COLUMN stated_at")
     for table in DECLARED:
         op.execute(f"ALTER TABLE {table} DROP COLUMN declared_relations")

@@ -95,7 +95,7 @@ class FactRow(Base):
     ordinal: Mapped[int | None] = mapped_column(SmallInteger)
     # When it was stated, which settles what is newer.
     arrived_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
-    # The restoration of the memory by which it holds; null: it was stated with the memory.
+    # When its memory was restored or said again, by which it holds; null: it was stated with the memory.
     since: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
     # When its memory ceased to hold.
     held_until: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))

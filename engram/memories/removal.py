@@ -24,9 +24,9 @@ _INSTANT = timedelta(microseconds=1)
 
 
 class Removal:
-    def __init__(self, entities: EntityService, statements: StatementService) -> None:
+    def __init__(self, entities: EntityService) -> None:
         self._entities = entities
-        self._statements = statements
+        self._statements = StatementService(entities)
 
     async def delete_many(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, ids: Sequence[UUID]

@@ -19,6 +19,7 @@ from engram.entities.service import EntityService
 from engram.facts.statements.checking import check_relations
 from engram.facts.statements.schemas import Relation
 from engram.facts.statements.service import StatementService
+from engram.facts.statements.stating import shown
 from engram.memories.criteria import PastCriteria
 from engram.memories.deletion import Deletion
 from engram.memories.embedding import embed
@@ -84,7 +85,7 @@ class MemoryService:
         self._agents = agents
         self._entities = entities
         self._statements = StatementService(entities)
-        self._removal = Removal(entities, self._statements)
+        self._removal = Removal(entities)
         self._deletion = Deletion(database, agents, self._removal)
         self._projector = projector
         self._writer = writer
@@ -226,6 +227,7 @@ class MemoryService:
             row = await MemoryRepository(connection, scope).get(id, known_at)
             if row is None:
                 raise memory_not_found(id)
+            row["relations"] = shown(row["relations"])
             row["entities"] = await self._entities.of_memory(connection, scope, row["agent_id"], id)
         return MemoryDetail.model_validate(row), row["chunks"]
 

@@ -12,6 +12,9 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from engram.agents.schemas import Agent
+from engram.facts.ontology.schemas import MAX_NAMES
+from engram.facts.schemas import Predicate
+from engram.facts.statements.schemas import MAX_RELATIONS
 from engram.memories.schemas import Tags
 from engram.wire import Content, Id, Instant, Label, Metadata, Name, Note, ResponseModel, Storable, Unit, WireModel
 
@@ -86,6 +89,12 @@ class Line(WireModel):
     model_config = ConfigDict(extra="forbid", strict=True, ser_json_inf_nan="null")
 
 
+class ExportedOntology(Line):
+    entity_types: Annotated[list[Label], Field(max_length=MAX_NAMES)]
+    verbs: dict[Predicate, Literal["one", "many"]]
+    attributes: dict[Predicate, Literal["one", "many"]]
+
+
 class ExportedAgent(Line):
     id: Id
     name: Name
@@ -93,6 +102,7 @@ class ExportedAgent(Line):
     metadata: Metadata
     decay_multipliers: dict[Relation, Share] = Field(default_factory=dict)
     hop_penalty: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] | None = None
+    ontology: ExportedOntology | None = None
     created_at: Recorded
     updated_at: Recorded
 
@@ -141,6 +151,17 @@ class DeclaredEntity(Line):
     role: Literal["subject", "mention"]
 
 
+class DeclaredRelation(Line):
+    subject: Name
+    predicate: Predicate
+    object: Name
+    confidence: Unit
+    valid_from: Instant | None
+    valid_until: Instant | None
+    adapter_name: Label
+    stated_at: Recorded | None = None
+
+
 class _State(Line):
     """What a memory is, or was."""
 
@@ -161,6 +182,7 @@ class _State(Line):
     deleted_at: Recorded | None
     superseded_by: Id | None
     entities: list[DeclaredEntity]
+    relations: Annotated[list[DeclaredRelation], Field(max_length=MAX_RELATIONS)] = Field(default_factory=list)
     chunks: Number
     embedding: Packed | None = None
 
@@ -178,6 +200,7 @@ class MemoryLine(_State):
     id: Id
     version: Version
     updated_at: Recorded
+    stated_at: Recorded | None = None
     twin: Literal["dated", "undated"] | None
     owed: Annotated[list[Owed], Field(max_length=2)] = Field(default_factory=list)
     passages: list[Packed] | None = None

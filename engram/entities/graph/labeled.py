@@ -39,7 +39,8 @@ class LabeledGraphRepository(EntityGraphRepository):
         rows = await self._driver.fetch(
             f"""
             {self._seen([near for near, _ in pairs], [], p)}
-            SELECT shown.* FROM unnest({p([far.id for _, far in pairs], "uuid[]")}) WITH ORDINALITY AS asked (other, place)
+            SELECT shown.*
+            FROM unnest({p([far.id for _, far in pairs], "uuid[]")}) WITH ORDINALITY AS asked (other, place)
             CROSS JOIN LATERAL ({self._window("asked.place - 1", "asked.other", p)}) AS shown
             ORDER BY asked.place
             """,

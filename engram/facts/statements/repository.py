@@ -16,6 +16,7 @@ from engram.db.database import driver
 from engram.db.moments import aware
 from engram.facts.keys import node_key
 from engram.facts.names import node_name
+from engram.facts.statements.provenance import MAX_TEXT_CHARS
 from engram.facts.statements.rows import Statement, statement_of
 from engram.facts.statements.stating import Stating, Wanted
 from engram.tenants.scope import Scope
@@ -45,20 +46,13 @@ class StatementRepository:
         self._driver = driver(connection)
         self._tenant_id = scope.tenant_id
 
-    async def memories(self, agent_id: UUID, ids: Collection[UUID], *, rebuilt: bool) -> list[Stating]:
-        """Those of these memories from which statements follow, or did, by id. ``rebuilt``: when they were stated is
-        told by when they were written or restored, and not by when they were changed last."""
-        arrived = "m.updated_at"
-        if rebuilt:
-            arrived = (
-                "CASE WHEN m.earlier IS NULL THEN m.recorded_at"
-                " ELSE greatest(m.recorded_at, least(m.valid_from, m.updated_at)) END"
-            )
+    async def memories(self, agent_id: UUID, ids: Collection[UUID]) -> list[Stating]:
+        """Those of these memories from which statements follow, or did, by id."""
         rows = await self._driver.fetch(
             f"""
             SELECT m.id, m.status, m.user_id, m.declared_relations AS relations, m.valid_from, m.stated_until,
-                CASE WHEN m.declared_relations <> '[]' THEN left(m.content, 100000) ELSE '' END AS content,
-                CASE WHEN m.status = 'superseded' THEN m.valid_until END AS superseded_at, {arrived} AS arrived_at
+                m.recorded_at, m.stated_at, CASE WHEN m.status = 'superseded' THEN m.valid_until END AS superseded_at,
+                CASE WHEN m.declared_relations <> '[]' THEN left(m.content, {MAX_TEXT_CHARS:d}) ELSE '' END AS content
             FROM memories m
             WHERE m.agent_id = $1 AND m.tenant_id = $2 AND m.id = ANY ($3::uuid[]) AND (
                 m.declared_relations <> '[]' OR EXISTS (
@@ -73,6 +67,21 @@ class StatementRepository:
         )
         moments = ("valid_from", "stated_until", "superseded_at")
         return [Stating(**{**row, **{name: aware(row[name]) for name in moments}}) for row in rows]
+
+    async def state(self, agent_id: UUID, at: Mapping[UUID, datetime]) -> None:
+        """Note when memories that are locked, and declare relations, were restored or said again."""
+        ids = sorted(at)
+        await self._driver.execute(
+            """
+            UPDATE memories m SET stated_at = new.stated_at
+            FROM unnest($3::uuid[], $4::timestamptz[]) AS new (id, stated_at)
+            WHERE m.agent_id = $1 AND m.tenant_id = $2 AND m.id = new.id AND m.declared_relations <> '[]'
+            """,
+            agent_id,
+            self._tenant_id,
+            ids,
+            [at[id] for id in ids],
+        )
 
     async def stating(self, agent_id: UUID, *, after: UUID | None, most: int) -> list[UUID]:
         """Ids of memories that declare relations and are not deleted, in order; at most so many."""

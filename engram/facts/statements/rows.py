@@ -112,62 +112,41 @@ def statement_of(row: Mapping[str, Any]) -> Statement:
     )
 
 
-def restated(
-    memory: Stating, rows: Sequence[Statement], wanted: Sequence[Wanted], restored_at: datetime | None
-) -> list[tuple[Wanted, datetime, datetime | None]]:
-    """Let the statements of a memory follow from it. What is to be stated anew: each with when it arrived, and since
-    which restoration it holds.
+def restated(memory: Stating, rows: Sequence[Statement], wanted: Sequence[Wanted]) -> list[Wanted]:
+    """Let the statements of a memory follow from it. What is to be stated anew.
 
-    ``rows`` are all that the memory has, and are changed; ``wanted`` are what it is to have since ``restored_at``,
-    where it is being restored.
+    ``rows`` are all that the memory has, and are changed; ``wanted`` are what it is to have since it was stated last.
     """
     if memory.deleted:
         for row in rows:
             if row.standing:
                 row.take_out(FactStatus.deleted, ClosurePolicy.memory)
         return []
-    period = period_of(rows)
-    current = [row for row in rows if row.since == period]
-    if restored_at is not None:
-        _end_period(rows, current, restored_at)
-        period, current = restored_at, []
+    for row in rows:
+        if row.taken_out:
+            # It is back with its memory.
+            row.status = FactStatus.standing
+        if row.since != memory.stated_at and row.held_until is None:
+            # From there on it is said anew.
+            row.held_until = memory.stated_at
+    current = [row for row in rows if row.since == memory.stated_at and row.standing]
     withdrawn = {row.triple for row in rows if row.withdrawn}
-    arrivals = {row.triple: row.arrived_at for row in current}
     new = []
     for statement in wanted:
-        same = next((row for row in current if row.standing and row.says(statement)), None)
+        same = next((row for row in current if row.says(statement)), None)
         if same is not None:
             same.held_until = memory.superseded_at
             current.remove(same)
         elif statement.triple not in withdrawn:
-            arrived_at = restored_at or arrivals.get(statement.triple, memory.arrived_at)
-            new.append((statement, arrived_at, period))
+            new.append(statement)
     for row in current:
-        if row.standing:
-            # The memory does not say it any more: it was changed, and not superseded.
-            row.take_out(FactStatus.undone, ClosurePolicy.memory)
+        # The memory does not say it any more: it was changed, and not superseded.
+        row.take_out(FactStatus.undone, ClosurePolicy.memory)
     return new
 
 
-def _end_period(rows: Iterable[Statement], current: Iterable[Statement], now: datetime) -> None:
-    """What was taken out with the memory was said all the same, until now: from here on it is said anew."""
-    for row in rows:
-        if row.taken_out:
-            row.status = FactStatus.standing
-    for row in current:
-        if row.held_until is None:
-            row.held_until = now
-
-
-def period_of(rows: Iterable[Statement]) -> datetime | None:
-    """The restoration since which a memory holds, as far as its statements know; None where they know of none."""
-    return max((row.since for row in rows if row.since is not None), default=None)
-
-
-def stated(
-    new: Wanted, entity: UUID, *, arrived_at: datetime, since: datetime | None, held_until: datetime | None
-) -> Statement:
-    """A statement that is to be written."""
+def stated(new: Wanted, entity: UUID, memory: Stating) -> Statement:
+    """A statement that is to be written, with the entity that is its object."""
     return Statement(
         id=uuid7(),
         memory_id=new.memory_id,
@@ -180,9 +159,9 @@ def stated(
         provenance=new.provenance,
         valid_from=new.valid_from,
         stated_until=new.stated_until,
-        arrived_at=arrived_at,
-        since=since,
-        held_until=held_until,
+        arrived_at=new.arrived_at,
+        since=memory.stated_at,
+        held_until=memory.superseded_at,
         updated_at=None,
         status=FactStatus.standing,
         end=End(new.stated_until),

@@ -26,8 +26,8 @@ from engram.facts.rows import Closure
 from engram.facts.schemas import ClosurePolicy, FactStatus
 from engram.facts.slots import TICK
 from engram.facts.statements.repository import NewStatement, StatementRepository
-from engram.facts.statements.rows import Statement, period_of, restated, settle, stated
-from engram.facts.statements.stating import Stating, Wanted, names_in, wanted
+from engram.facts.statements.rows import Statement, restated, settle, stated
+from engram.facts.statements.stating import Stating, Wanted, wanted
 from engram.tenants.scope import Scope
 
 
@@ -43,43 +43,43 @@ class StatementService:
         memory_ids: Collection[UUID],
         *,
         restored: Mapping[UUID, datetime] | None = None,
-        rebuilt: bool = False,
     ) -> None:
         """Let the statements of memories follow from their rows, and settle the slots in which they are.
 
-        ``restored`` says which of them are being brought back, and when: their statements hold from then on, or from
-        their own later start. ``rebuilt``: they are made anew from what is there, as of when it was written.
+        ``restored`` says which of them are restored or said again, and when: what they say holds from then on, or from
+        its own later start.
         """
         statements = StatementRepository(connection, scope)
-        memories = await statements.memories(agent_id, memory_ids, rebuilt=rebuilt)
+        if restored:
+            await statements.state(agent_id, restored)
+        memories = await statements.memories(agent_id, memory_ids)
         if not memories:
             return
-        restored = restored or {}
         ids = [memory.id for memory in memories]
         cardinalities = await self.cardinalities(connection, scope, agent_id)
-        entities = await self._named(connection, scope, agent_id, memories)
-        known = _by_memory(await statements.of_memories(agent_id, ids))
-        said = await asyncio.to_thread(_said, memories, cardinalities, known, restored)
+        said = await asyncio.to_thread(_said, memories, cardinalities)
+        entities = await self._named(connection, scope, agent_id, said.values())
         slots = {statement.slot for each in said.values() for statement in each}
-        slots |= {row.slot for rows in known.values() for row in rows}
-        facts = FactRepository(connection, scope)
-        await facts.lock_slots(agent_id, slots)
-        # By hand they may have been changed until the slots were locked.
+        slots |= await statements.slots_of(agent_id, ids)
+        await FactRepository(connection, scope).lock_slots(agent_id, slots)
+        # By hand they may be changed until the slots are locked.
         known = _by_memory(await statements.of_memories(agent_id, ids))
-        new: list[NewStatement] = []
-        for memory in memories:
-            rows = known.get(memory.id, [])
-            for each, arrived_at, since in restated(memory, rows, said[memory.id], restored.get(memory.id)):
-                row = stated(
-                    each,
-                    entities[each.object_name],
-                    arrived_at=arrived_at,
-                    since=since,
-                    held_until=memory.superseded_at,
-                )
-                new.append(NewStatement(each, row, entities[each.subject_name]))
+        new = [
+            NewStatement(each, stated(each, entities[each.object_name], memory), entities[each.subject_name])
+            for memory in memories
+            for each in restated(memory, known.get(memory.id, []), said[memory.id])
+        ]
         mine = [row for rows in known.values() for row in rows]
         await self._write(connection, scope, agent_id, mine, new, cardinalities)
+
+    async def state_next(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, *, after: UUID | None, most: int
+    ) -> list[UUID]:
+        """Let statements follow from the next memories that declare relations, in the order of their ids, and say which
+        those are. As of when they were stated: whatever order they come in, the outcome is that of the writes."""
+        ids = await StatementRepository(connection, scope).stating(agent_id, after=after, most=most)
+        await self.restate(connection, scope, agent_id, ids)
+        return ids
 
     async def state_again(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]
@@ -144,12 +144,12 @@ class StatementService:
         return [f"{name} is no relation of the agent's ontology." for name in known.outside(predicates)]
 
     async def _named(
-        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memories: Sequence[Stating]
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, said: Iterable[Sequence[Wanted]]
     ) -> dict[str, UUID]:
         spellings: defaultdict[str, set[str]] = defaultdict(set)
-        for found in await asyncio.to_thread(lambda: [names_in(memory.relations) for memory in memories]):
-            for name, spelt in found.items():
-                spellings[name] |= spelt
+        for statement in (statement for each in said for statement in each):
+            spellings[statement.subject_name].add(statement.subject)
+            spellings[statement.object_name].add(statement.object)
         return await self._entities.named(connection, scope, agent_id, spellings)
 
     async def _write(
@@ -193,20 +193,11 @@ def cardinalities_of(row: Mapping[str, Any] | None) -> Cardinalities:
 
 def _outdated(rows: Sequence[Statement]) -> bool:
     """Whether something newer ended what a memory says."""
-    period = period_of(rows)
-    return any(row.standing and row.since == period and row.end.policy is ClosurePolicy.cardinality for row in rows)
+    return any(row.standing and row.held_until is None and row.end.policy is ClosurePolicy.cardinality for row in rows)
 
 
-def _said(
-    memories: Sequence[Stating],
-    cardinalities: Cardinalities,
-    known: Mapping[UUID, Sequence[Statement]],
-    restored: Mapping[UUID, datetime],
-) -> dict[UUID, list[Wanted]]:
-    return {
-        memory.id: wanted(memory, cardinalities, restored.get(memory.id) or period_of(known.get(memory.id, ())))
-        for memory in memories
-    }
+def _said(memories: Sequence[Stating], cardinalities: Cardinalities) -> dict[UUID, list[Wanted]]:
+    return {memory.id: wanted(memory, cardinalities) for memory in memories}
 
 
 def _by_memory(rows: Iterable[Statement]) -> dict[UUID, list[Statement]]:

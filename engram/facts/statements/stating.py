@@ -20,6 +20,9 @@ from engram.facts.schemas import Provenance
 from engram.facts.statements.provenance import provenance, standing_in
 from engram.facts.statements.tenses import stem
 
+STATED_AT = "stated_at"
+"""Of a relation that came to a memory by a change of it, when that was."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stating:
@@ -34,8 +37,9 @@ class Stating:
     stated_until: datetime | None
     superseded_at: datetime | None
     """When another took its place."""
-    arrived_at: datetime
-    """When what it says now was stated."""
+    recorded_at: datetime
+    stated_at: datetime | None
+    """When it was restored or said again last."""
 
     @property
     def deleted(self) -> bool:
@@ -57,6 +61,7 @@ class Wanted:
     confidence: float
     adapter_name: str
     provenance: Provenance
+    arrived_at: datetime
     valid_from: datetime
     stated_until: datetime | None
     slot: UUID
@@ -67,21 +72,30 @@ class Wanted:
         return (self.subject_name, self.predicate, self.object_name, self.adapter_name)
 
 
-def names_in(relations: Sequence[Mapping[str, Any]]) -> dict[str, set[str]]:
-    """The spellings of what relations name, by canonical name."""
-    found: dict[str, set[str]] = {}
-    for relation in relations:
-        for spelling in (relation["subject"], relation["object"]):
-            name = canonical_name(spelling)
-            if name is not None:
-                found.setdefault(name, set()).add(spelling)
+def carried_over(
+    before: Sequence[Mapping[str, Any]], declared: Sequence[Mapping[str, Any]], now: datetime
+) -> list[dict[str, Any]]:
+    """What a memory declares after a change of it. What it said before was stated when it was; the rest is, now."""
+    arrivals = {_said(relation): relation.get(STATED_AT) for relation in before}
+    found = []
+    for relation in declared:
+        stated_at = arrivals.get(_said(relation), now.isoformat())
+        found.append({**relation, **({STATED_AT: stated_at} if stated_at is not None else {})})
     return found
 
 
-def wanted(memory: Stating, cardinalities: Cardinalities, since: datetime | None) -> list[Wanted]:
-    """The statements of a memory, the oldest first; ``since`` is when it was last restored, where it was. Work for a
-    thread."""
-    names = names_in(memory.relations)
+def _said(relation: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(relation[part] for part in ("subject", "predicate", "object", "adapter_name"))
+
+
+def shown(declared: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The same as its writer gave it."""
+    return [{part: value for part, value in relation.items() if part != STATED_AT} for relation in declared]
+
+
+def wanted(memory: Stating, cardinalities: Cardinalities) -> list[Wanted]:
+    """The statements of a memory in its last period, the oldest first. Work for a thread."""
+    names = _names_in(memory.relations)
     standing = standing_in(memory.content, names)
     found: dict[tuple[object, ...], Wanted] = {}
     dated: dict[UUID, datetime] = {}
@@ -94,7 +108,8 @@ def wanted(memory: Stating, cardinalities: Cardinalities, since: datetime | None
         predicate = relation["predicate"]
         slot = value_slot_key(memory.user_id, subject, stem(predicate))
         start = begins or memory.valid_from
-        start = start if since is None else max(start, since)
+        start = start if memory.stated_at is None else max(start, memory.stated_at)
+        arrivals = (memory.recorded_at, memory.stated_at, _moment(relation.get(STATED_AT)))
         until = ends if ends is not None else memory.stated_until
         statement = Wanted(
             memory_id=memory.id,
@@ -108,6 +123,7 @@ def wanted(memory: Stating, cardinalities: Cardinalities, since: datetime | None
             confidence=relation["confidence"],
             adapter_name=relation["adapter_name"],
             provenance=provenance(subject, object, standing),
+            arrived_at=max(moment for moment in arrivals if moment is not None),
             valid_from=start,
             stated_until=until if until is None else max(until, start),
             slot=slot,
@@ -121,6 +137,17 @@ def wanted(memory: Stating, cardinalities: Cardinalities, since: datetime | None
         elif cardinalities.past(predicate) and cardinalities.one(predicate):
             past.add(key)
     return _in_order(found, dated, past)
+
+
+def _names_in(relations: Sequence[Mapping[str, Any]]) -> dict[str, set[str]]:
+    """The spellings of what relations name, by canonical name."""
+    found: dict[str, set[str]] = {}
+    for relation in relations:
+        for spelling in (relation["subject"], relation["object"]):
+            name = canonical_name(spelling)
+            if name is not None:
+                found.setdefault(name, set()).add(spelling)
+    return found
 
 
 def _in_order(

@@ -13,6 +13,7 @@ from asyncpg import UniqueViolationError
 from engram.audit.schemas import Action
 from engram.audit.service import Audit
 from engram.facts.statements.checking import check_relations
+from engram.facts.statements.stating import carried_over
 from engram.memories.changes.edges import ThematicLinks
 from engram.memories.changes.reindexing import Indexed, Reindexing, indexed
 from engram.memories.changes.repository import ChangeRepository
@@ -181,7 +182,8 @@ def _changes(memory: Standing, request: MemoryUpdate) -> dict[str, Any]:
     if "entities" in given:
         wanted["declared_entities"] = [entity.model_dump(mode="json") for entity in request.entities or ()]
     if "relations" in given:
-        wanted["declared_relations"] = [relation.model_dump(mode="json") for relation in request.relations or ()]
+        declared = [relation.model_dump(mode="json") for relation in request.relations or ()]
+        wanted["declared_relations"] = carried_over(memory.declared_relations, declared, datetime.now(UTC))
     changes = {column: value for column, value in wanted.items() if value != getattr(memory, column)}
     for field in ("valid_from", "valid_until"):
         if field in changes and memory.superseded_by is not None:
