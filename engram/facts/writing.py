@@ -134,7 +134,9 @@ class FactWriting:
                 raise fact_not_found(id)
             agent_id, slot = place
             await self._agents.hold(connection, scope, agent_id)
-            await facts.lock_slots(agent_id, [slot])
+            await facts.lock_slots(
+                agent_id, {slot, *await self._statements.beside(connection, scope, agent_id, UUID(id))}
+            )
             fact = (await facts.by_ids(agent_id, [UUID(id)])).get(UUID(id))
             if fact is None or fact["status"] not in change.of:
                 if fact is not None and change is _RESTORE:
@@ -152,10 +154,14 @@ class FactWriting:
     async def _changed_statement(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, fact: Mapping[str, Any], change: _Change
     ) -> list[Closure]:
-        """Of what follows from a memory, by the rules of what does; its slot is locked."""
+        """Of what follows from a memory, by the rules of what does; the slots of all that does are locked."""
         if change is _RESTORE and fact["closed_by"] == ClosurePolicy.memory:
             raise ConflictProblem(f"Memory {fact['memory_id']} does not say that any more: restore or change it.")
-        return await self._statements.change(connection, scope, agent_id, [fact["id"]], change.to)
+        closures = await self._statements.change(connection, scope, agent_id, [fact["id"]], change.to)
+        if change is _RESTORE:
+            # The memory may have been restored meanwhile, and says it anew since then.
+            await self._statements.restate(connection, scope, agent_id, [fact["memory_id"]])
+        return closures
 
     async def _answer(
         self,
