@@ -23,6 +23,8 @@ class Reads(Protocol):
 
     async def nodes_of(self, words: Collection[UUID]) -> list[UUID]: ...
 
+    async def named(self, nodes: Collection[UUID]) -> list[UUID]: ...
+
     async def hop(self, fronts: Sequence[Front], most: int) -> list[Hop]: ...
 
 
@@ -66,7 +68,7 @@ async def walk(
     seeds = await reads.nodes_of(words)
     merged = MergedNodes(groups, user_id)
     # A group begins once, whichever of its names was found.
-    begins = dict.fromkeys(merged.around(seed) for seed in seeds[:MAX_SEEDS])
+    begins = dict.fromkeys(map(merged.around, await _known(reads, seeds[:MAX_SEEDS], merged)))
     level = [Trail((), group, group) for group in begins]
     found: list[Trail] = []
     truncated = len(seeds) > MAX_SEEDS
@@ -80,6 +82,15 @@ async def walk(
         if not level or len(found) > limit:
             break
     return found[:limit], truncated or len(found) > limit
+
+
+async def _known(reads: Reads, seeds: Sequence[UUID], merged: MergedNodes) -> list[UUID]:
+    """Seeds but those that no fact names any more, or yet. Such lead nowhere, unless they are merged with others."""
+    doubtful = [seed for seed in seeds if len(merged.around(seed)) > 1]
+    if not doubtful:
+        return list(seeds)
+    unnamed = set(doubtful) - set(await reads.named(doubtful))
+    return [seed for seed in seeds if seed not in unnamed]
 
 
 def _longer(level: Sequence[Trail], hops: Iterable[Hop], most: int, merged: MergedNodes) -> tuple[list[Trail], bool]:

@@ -9,7 +9,7 @@ by keys that hold the user.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -61,6 +61,24 @@ class FactWalkRepository:
             SELECT DISTINCT w.node FROM fact_words w
             WHERE {self._believed.mine("w", p)} AND w.word = ANY ({p(list(words), "uuid[]")})
             ORDER BY w.node LIMIT {MAX_SEEDS + 1:d}
+            """,
+            *p.values,
+        )
+        return [row["node"] for row in rows]
+
+    async def named(self, nodes: Collection[UUID]) -> list[UUID]:
+        """Those of these nodes that a fact names which is believed, ended or not."""
+        p = Parameters()
+        believed = replace(self._believed, valid_at=None, ended=True)
+
+        def names(end: str) -> str:
+            facts, seen = believed.facts(p), believed.seen("f", p)
+            return f"EXISTS (SELECT FROM {facts} f WHERE {seen} AND f.{end} = asked.node)"
+
+        rows = await self._driver.fetch(
+            f"""
+            SELECT asked.node FROM unnest({p(list(nodes), "uuid[]")}) AS asked (node)
+            WHERE {names("subject_node")} OR {names("object_node")}
             """,
             *p.values,
         )

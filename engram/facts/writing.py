@@ -116,7 +116,8 @@ class FactWriting:
         await facts.insert(agent_id, done.new, entities)
         # What a fact ends by from the start is a closure like any other.
         early = [(closure, at) for _, closure, at in done.new if closure.superseded_by is not None]
-        later = now + len(prepared.facts) * TICK
+        # As one: with the last of them what they end is known to have ended.
+        later = now + (len(prepared.facts) - 1) * TICK
         closures = [*early, *((closure, later) for closure in done.closed)]
         if closures:
             await facts.close(agent_id, [closure for closure, _ in closures], [at for _, at in closures])

@@ -56,6 +56,7 @@ def test_importing_the_clients_loads_wire_models_and_no_server() -> None:
         "engram.characters",
         "engram.wire",
         "engram.health",
+        "engram.facts.names",
         "engram.memories.criteria",
         "engram.memories.filters",
         "engram.proxies",
@@ -111,9 +112,11 @@ def test_both_clients_have_the_same_methods() -> None:
         (Engram().agents, AsyncEngram().agents),
         (Engram().memories, AsyncEngram().memories),
         (Engram().graph, AsyncEngram().graph),
+        (Engram().facts, AsyncEngram().facts),
         (Engram().audit, AsyncEngram().audit),
         (Engram().agent("a"), AsyncEngram().agent("a")),
         (Engram().agent("a").memories, AsyncEngram().agent("a").memories),
+        (Engram().agent("a").facts, AsyncEngram().agent("a").facts),
     ]:
         names = {name for name in dir(one) if not name.startswith("_")}
         assert names == {name for name in dir(other) if not name.startswith("_")} - {"aclose"}

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import httpx
 from pydantic import StringConstraints, TypeAdapter, ValidationError
 
+from engram.facts.schemas import Predicate, Term
 from engram.wire import Content, Label, Name, Note, Query, Storable
 from tests.contract.asking import as_header
 from tests.contract.places import KEY, Place
@@ -16,14 +17,18 @@ RepeatKey = Annotated[str, StringConstraints(min_length=1, max_length=255, patte
 
 KINDS = {
     (shown["pattern"], shown.get("maxLength")): adapter
-    for adapter in map(TypeAdapter, (Content, Label, Name, Note, Query, Storable, RepeatKey))
+    for adapter in map(TypeAdapter, (Content, Label, Name, Note, Query, Storable, Term, RepeatKey))
     for shown in [adapter.json_schema()]
 }
 """What judges a text, by what the document says of its place."""
 
+_PREDICATE: TypeAdapter[Any] = TypeAdapter(Predicate)
+
 
 def judge(place: Place) -> TypeAdapter[Any] | None:
     """None for what is no free text, such as an id or a cursor."""
+    if place.way[-1] == "predicate":
+        return _PREDICATE  # shown as a label is
     pattern, length = place.says("pattern"), place.says("maxLength")
     return KINDS.get((pattern, length))
 

@@ -12,6 +12,7 @@ import pytest
 from engram.agents.erasure import HELD_BY_AGENT
 from engram.agents.schemas import AgentCreate
 from engram.db.database import Database, driver
+from engram.facts.schemas import FactAppend, MergeCreate
 from engram.graph.schemas import EdgeCreate, RelationType
 from engram.memories.changes.schemas import MemorySet
 from engram.memories.schemas import MemoryBatch, MemoryItem
@@ -52,6 +53,10 @@ async def fill(services: Services, scope: Scope) -> None:
             value = MemorySet(agent_id=agent.id, key="note/last", content=f"It is {because}.")
             await services.changes.setting.set(scope, value)
         await services.jobs.rebuild_links(scope, agent.id)
+        for value in ("Acme", "Initech"):
+            fact = FactAppend(agent_id=agent.id, subject="Alice", predicate="works_at", object=value, sources=[first])
+            await services.facts.append(scope, fact)
+        await services.facts.merges.merge(scope, MergeCreate(agent_id=agent.id, name="Bob", other="Robert"))
         async with services.database.transaction() as connection:
             await driver(connection).execute(
                 """

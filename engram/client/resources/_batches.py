@@ -47,10 +47,10 @@ class BatchedWrite:
         try:
             return await sender.send(Request("POST", "/v1/memories/batch", BatchCreated, body=body))
         except APIStatusError as error:
-            raise _renumbered(error, start) from error.__cause__
+            raise renumbered(error, start) from error.__cause__
 
 
-def _renumbered(error: APIStatusError, start: int) -> APIStatusError:
+def renumbered(error: APIStatusError, start: int) -> APIStatusError:
     """The error with the places that it names counted from the first of all items."""
 
     def shifted(text: str) -> str:
