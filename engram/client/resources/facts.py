@@ -9,6 +9,7 @@ from engram.client._pages import Listing
 from engram.client._request import Operation, Request
 from engram.client.resources._fact_batches import BatchedAppend, FactGiven
 from engram.client.resources._merging import list_merges, merge_names, undo_merge
+from engram.client.resources._triples import expire_by_adapter, list_triples
 from engram.facts.schemas import (
     FactAppended,
     FactChanged,
@@ -199,6 +200,8 @@ class Facts(Resource):
     merge = call(merge_names)
     merges = pages(list_merges)
     unmerge = call(undo_merge)
+    list = pages(list_triples)
+    expire_by_adapter = call(expire_by_adapter)
 
 
 class AsyncFacts(Resource):
@@ -214,6 +217,8 @@ class AsyncFacts(Resource):
     merge = acall(merge_names)
     merges = apages(list_merges)
     unmerge = acall(undo_merge)
+    list = apages(list_triples)
+    expire_by_adapter = acall(expire_by_adapter)
 
 
 class AgentFacts(Resource):
@@ -229,6 +234,8 @@ class AgentFacts(Resource):
     merge = call(scoped(merge_names))
     merges = pages(scoped(list_merges))
     unmerge = call(undo_merge)
+    list = pages(scoped(list_triples))
+    expire_by_adapter = call(scoped(expire_by_adapter))
 
 
 class AsyncAgentFacts(Resource):
@@ -244,3 +251,5 @@ class AsyncAgentFacts(Resource):
     merge = acall(scoped(merge_names))
     merges = apages(scoped(list_merges))
     unmerge = acall(undo_merge)
+    list = apages(scoped(list_triples))
+    expire_by_adapter = acall(scoped(expire_by_adapter))
