@@ -30,7 +30,10 @@ from engram.entities.projection import EntityProjection
 from engram.entities.service import EntityService
 from engram.entities.taxonomy.service import TaxonomyService
 from engram.facts.erasing import FactErasing
+from engram.facts.ontology.service import OntologyService
 from engram.facts.service import FactService
+from engram.facts.statements.service import StatementService
+from engram.facts.triples.service import TripleService
 from engram.graph.decay import Decay
 from engram.graph.projection import ThematicProjection
 from engram.graph.service import GraphService
@@ -72,6 +75,8 @@ class Services:
     changes: MemoryChanges
     graph: GraphService
     facts: FactService
+    triples: TripleService
+    ontologies: OntologyService
     entity_graph: EntityGraphService
     entity_memories: EntityMemoryService
     taxonomy: TaxonomyService
@@ -171,6 +176,7 @@ async def assemble(
     )
     facts = FactService(tenants, agents)
     names = EntityNames(agents, facts.merges)
+    statements = StatementService(entities)
     if settings.entity_communities:
         check_library()
     communities = CommunityService(
@@ -197,6 +203,8 @@ async def assemble(
         changes=changes,
         graph=GraphService(tenants, agents, tuning.graph, decay),
         facts=facts,
+        triples=TripleService(tenants, agents, names, statements),
+        ontologies=OntologyService(tenants, agents, statements),
         entity_graph=entity_graph,
         entity_memories=EntityMemoryService(tenants, names),
         taxonomy=TaxonomyService(tenants, names, communities),

@@ -15,6 +15,7 @@ HELD_BY_AGENT = (
     "fact_words",
     "fact_slots",
     "fact_merges",
+    "ontologies",
     "edge_versions",
     "edges",
     "entity_communities",

@@ -22,7 +22,7 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_FIRST_PERSON = word_set("i me my mine myself we us our ours ourselves")
+FIRST_PERSON = word_set("i me my mine myself we us our ours ourselves")
 _DETERMINERS = word_set(
     "a an the this that these those my your his her its our their some any each every either neither"
 )
@@ -71,7 +71,7 @@ def canonical_name(raw: str) -> str | None:
         return text.casefold()
     name = _bare(text)
     spoken = name.casefold()
-    if spoken in _FIRST_PERSON:
+    if spoken in FIRST_PERSON:
         return "user"
     if spoken in _DROPPED:
         return None

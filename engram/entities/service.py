@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -32,6 +32,20 @@ class EntityService:
             Mention(memory_id, ids[name], is_subject=False, recognized=True) for memory_id, name in declaration.proposed
         ]
         await entities.add_mentions(agent_id, declared + proposed)
+
+    async def named(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, spellings: Mapping[str, Set[str]]
+    ) -> dict[str, UUID]:
+        """The entities of these canonical names, which come with their spellings; those that there are not are made.
+
+        Whoever makes some in a transaction that writes memories makes them with what those declare.
+        """
+        entities = EntityRepository(connection, scope)
+        known = {row["name"]: row["id"] for row in await entities.by_names(agent_id, sorted(spellings))}
+        missing = {name: set(spelt) for name, spelt in spellings.items() if name not in known}
+        if missing:
+            known |= await entities.ensure(agent_id, missing, {name: uuid7() for name in sorted(missing)})
+        return known
 
     async def forget(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]

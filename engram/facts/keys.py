@@ -32,3 +32,9 @@ def _key(kind: bytes, user_id: str | None, *texts: str) -> UUID:
         digest.update(b"-" if text is None else b"%d:" % len(encoded))
         digest.update(encoded)
     return UUID(bytes=digest.digest())
+
+
+def value_slot_key(user_id: str | None, subject: str, relation: str) -> UUID:
+    """Of the place where values of a relation, in any tense, are ordered: of a canonical subject and a stem. No fact
+    that was appended is in one."""
+    return _key(b"value", user_id, subject, relation)

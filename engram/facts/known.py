@@ -14,13 +14,14 @@ from engram.db.parameters import Parameters
 
 COLUMNS = (
     "id, agent_id, user_id, subject, predicate, object, confidence, valid_from, valid_until, stated_until, recorded_at,"
-    " updated_at, sources, supersede, status, closed_by, superseded_by"
+    " updated_at, sources, supersede, status, closed_by, superseded_by, memory_id, adapter_name, provenance"
 )
 """What a fact shows of its row."""
 
 _SAME = (
     "f.agent_id, f.tenant_id, f.id, f.subject_node, f.object_node, f.slot, f.recorded_at, f.valid_from, f.stated_until,"
-    " f.confidence, f.supersede, f.user_id, f.subject, f.predicate, f.object, f.sources"
+    " f.confidence, f.supersede, f.user_id, f.subject, f.predicate, f.object, f.sources, f.memory_id, f.adapter_name,"
+    " f.provenance, f.subject_entity, f.object_entity, f.arrived_at"
 )
 
 

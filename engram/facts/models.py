@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import CheckConstraint, DateTime, Double, ForeignKeyConstraint, Index, Text, text
+from sqlalchemy import CheckConstraint, DateTime, Double, ForeignKeyConstraint, Index, SmallInteger, Text, text
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -28,6 +28,15 @@ class FactRow(Base):
         _of_agent(),
         CheckConstraint("status in ('standing', 'deleted', 'undone')", name="status"),
         CheckConstraint("valid_until >= valid_from", name="window"),
+        CheckConstraint("provenance in ('extracted', 'inferred', 'facet')", name="provenance"),
+        CheckConstraint(
+            "memory_id is null or (subject_entity is not null and object_entity is not null"
+            " and adapter_name is not null and ordinal is not null and arrived_at is not null)",
+            name="statement",
+        ),
+        ForeignKeyConstraint(["agent_id", "memory_id"], ["memories.agent_id", "memories.id"], ondelete="CASCADE"),
+        ForeignKeyConstraint(["agent_id", "subject_entity"], ["entities.agent_id", "entities.id"], ondelete="CASCADE"),
+        ForeignKeyConstraint(["agent_id", "object_entity"], ["entities.agent_id", "entities.id"], ondelete="CASCADE"),
         Index("facts_id_idx", "id"),
         # A walk reads what was learnt last of a node, from either end.
         Index("facts_out_idx", "agent_id", "subject_node", text("recorded_at desc"), "id"),
@@ -36,6 +45,20 @@ class FactRow(Base):
         Index("facts_slot_idx", "agent_id", "slot", text("coalesce(valid_until, 'infinity'::timestamptz)")),
         Index("facts_user_idx", "agent_id", "user_id", text("recorded_at desc"), "id"),
         Index("facts_predicate_idx", "agent_id", "user_id", "predicate", text("recorded_at desc"), "id"),
+        # What follows from a memory; what is said of an entity, from either end; what one extractor said; and what a
+        # change of the ontology settles anew.
+        Index("facts_memory_idx", "agent_id", "memory_id", postgresql_where=text("memory_id is not null")),
+        Index(
+            "facts_subject_entity_idx",
+            "agent_id",
+            "subject_entity",
+            postgresql_where=text("subject_entity is not null"),
+        ),
+        Index(
+            "facts_object_entity_idx", "agent_id", "object_entity", postgresql_where=text("object_entity is not null")
+        ),
+        Index("facts_adapter_idx", "agent_id", "adapter_name", "id", postgresql_where=text("memory_id is not null")),
+        Index("facts_relation_idx", "agent_id", "predicate", "slot", postgresql_where=text("memory_id is not null")),
     )
 
     agent_id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -62,6 +85,20 @@ class FactRow(Base):
     predicate: Mapped[str] = mapped_column(Text)
     object: Mapped[str] = mapped_column(Text)
     sources: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default=text("'{}'"))
+    # The entities at its ends, where they have a canonical form.
+    subject_entity: Mapped[UUID | None]
+    object_entity: Mapped[UUID | None]
+    # Of a statement, which follows from a memory: who extracted it, whether its ends stand in the text, and its place.
+    memory_id: Mapped[UUID | None]
+    adapter_name: Mapped[str | None] = mapped_column(Text)
+    provenance: Mapped[str | None] = mapped_column(Text)
+    ordinal: Mapped[int | None] = mapped_column(SmallInteger)
+    # When it was stated, which settles what is newer.
+    arrived_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+    # When its memory was restored or said again, by which it holds; null: it was stated with the memory.
+    since: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+    # When its memory ceased to hold.
+    held_until: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
 
 
 class FactClosureRow(Base):

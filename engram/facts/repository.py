@@ -114,25 +114,33 @@ class FactRepository:
         )
         return [dict(row) for row in rows]
 
-    async def insert(self, agent_id: UUID, facts: Sequence[tuple[NewFact, Closure, datetime]]) -> None:
-        """Write facts, each with what is believed of it from the start and when it was learnt; ordered by id."""
+    async def insert(
+        self,
+        agent_id: UUID,
+        facts: Sequence[tuple[NewFact, Closure, datetime]],
+        entities: Mapping[str, UUID],
+    ) -> None:
+        """Write facts, each with what is believed of it from the start and when it was learnt; ordered by id.
+        ``entities`` are those at their ends, by canonical name."""
         await self._driver.execute(
             """
             INSERT INTO facts (
                 agent_id, tenant_id, id, subject_node, object_node, slot, recorded_at, updated_at, valid_from,
                 valid_until, stated_until, confidence, supersede, closed_by, superseded_by, user_id, subject, predicate,
-                object, sources
+                object, sources, subject_entity, object_entity
             )
             SELECT $1, $2, new.id, new.subject_node, new.object_node, new.slot, new.recorded_at, new.recorded_at,
                 new.valid_from, new.valid_until, new.stated_until, new.confidence, new.supersede, new.closed_by,
                 new.superseded_by, new.user_id, new.subject, new.predicate, new.object,
                 CASE WHEN new.sources IS NULL THEN '{}'
-                     ELSE ARRAY(SELECT jsonb_array_elements_text(new.sources::jsonb)) END
+                     ELSE ARRAY(SELECT jsonb_array_elements_text(new.sources::jsonb)) END,
+                new.subject_entity, new.object_entity
             FROM unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::timestamptz[], $8::timestamptz[],
                 $9::timestamptz[], $10::timestamptz[], $11::float8[], $12::bool[], $13::text[], $14::uuid[],
-                $15::text[], $16::text[], $17::text[], $18::text[], $19::text[]) AS new (
+                $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::uuid[], $21::uuid[]) AS new (
                     id, subject_node, object_node, slot, recorded_at, valid_from, valid_until, stated_until, confidence,
-                    supersede, closed_by, superseded_by, user_id, subject, predicate, object, sources
+                    supersede, closed_by, superseded_by, user_id, subject, predicate, object, sources,
+                    subject_entity, object_entity
                 )
             ORDER BY new.id
             """,
@@ -155,6 +163,8 @@ class FactRepository:
             [fact.item.predicate for fact, _, _ in facts],
             [fact.item.object for fact, _, _ in facts],
             [json.dumps(fact.item.sources) if fact.item.sources else None for fact, _, _ in facts],
+            [entities[fact.subject_name] if fact.subject_name is not None else None for fact, _, _ in facts],
+            [entities[fact.object_name] if fact.object_name is not None else None for fact, _, _ in facts],
         )
 
     async def close(self, agent_id: UUID, closures: Sequence[Closure], at: Sequence[datetime]) -> None:

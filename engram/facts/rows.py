@@ -11,9 +11,10 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from engram.db.moments import aware
+from engram.entities.canonical import canonical_name
 from engram.facts.keys import node_key, slot_key, word_key
 from engram.facts.names import node_name, words_of
-from engram.facts.schemas import ClosurePolicy, FactItem, FactStatus, StoredFact
+from engram.facts.schemas import ClosurePolicy, FactItem, FactStatus, Provenance, StoredFact
 from engram.facts.supersession import End, Value
 
 
@@ -28,6 +29,9 @@ class NewFact:
     slot: UUID
     memories: tuple[UUID, ...]
     """Sources that may be memories."""
+    subject_name: str | None = None
+    """The canonical form, where it has one."""
+    object_name: str | None = None
 
 
 @dataclass(slots=True)
@@ -37,6 +41,8 @@ class Prepared:
     facts: list[NewFact] = field(default_factory=list)
     words: set[tuple[UUID, UUID]] = field(default_factory=set)
     """Keys of words and nodes."""
+    names: dict[str, set[str]] = field(default_factory=dict)
+    """Spellings of entities, by canonical name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +53,13 @@ class Closure:
     status: FactStatus
     valid_until: datetime | None
     superseded_by: UUID | None
+    policy: ClosurePolicy | None = None
+    """Of a statement, which rule it was."""
 
     @property
     def closed_by(self) -> ClosurePolicy | None:
-        return ClosurePolicy.supersession if self.superseded_by is not None else None
+        by_another = ClosurePolicy.supersession if self.superseded_by is not None else None
+        return self.policy or by_another
 
 
 def prepare(items: Sequence[FactItem], ids: Sequence[UUID] | None = None) -> Prepared:
@@ -59,7 +68,12 @@ def prepare(items: Sequence[FactItem], ids: Sequence[UUID] | None = None) -> Pre
     nodes: dict[tuple[str | None, str], UUID] = {}
     for place, item in enumerate(items):
         ends = []
+        entities = []
         for text in (item.subject, item.object):
+            entity = canonical_name(text)
+            entities.append(entity)
+            if entity is not None:
+                prepared.names.setdefault(entity, set()).add(text)
             name = (item.user_id, node_name(text))
             node = nodes.get(name)
             if node is None:
@@ -72,6 +86,8 @@ def prepare(items: Sequence[FactItem], ids: Sequence[UUID] | None = None) -> Pre
                 item=item,
                 subject_node=ends[0],
                 object_node=ends[1],
+                subject_name=entities[0],
+                object_name=entities[1],
                 slot=slot_key(item.user_id, item.subject, item.predicate),
                 memories=tuple(dict.fromkeys(filter(None, map(as_id, item.sources)))),
             )
@@ -107,6 +123,8 @@ def fields_of(row: Mapping[str, Any]) -> dict[str, Any]:
         "id": str(row["id"]),
         "agent_id": str(row["agent_id"]),
         "superseded_by": str(row["superseded_by"]) if row["superseded_by"] is not None else None,
+        "memory_id": str(row["memory_id"]) if row["memory_id"] is not None else None,
+        "provenance": Provenance(row["provenance"]) if row["provenance"] is not None else None,
         "closed_by": ClosurePolicy(row["closed_by"]) if row["closed_by"] is not None else None,
         "status": FactStatus(row["status"]),
         "valid_from": aware(row["valid_from"]),

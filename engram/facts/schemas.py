@@ -63,6 +63,22 @@ class ClosurePolicy(StrEnum):
 
     supersession = "supersession"
     """Another object of its subject and predicate begins there."""
+    memory = "memory"
+    """The memory that it follows from was superseded, deleted or changed."""
+    cardinality = "cardinality"
+    """Its relation has one value, and a newer one begins there."""
+    adapter = "adapter"
+    """What its extractor said was expired."""
+
+
+class Provenance(StrEnum):
+    """How a statement follows from the text of its memory."""
+
+    extracted = "extracted"
+    """Both ends stand in it."""
+    inferred = "inferred"
+    facet = "facet"
+    """An edge that was made for walking, and that nobody said."""
 
 
 class FactStatus(StrEnum):
@@ -160,6 +176,9 @@ class StoredFact(Fact):
     status: FactStatus = FactStatus.standing
     stated_until: Instant | None = Field(description="The end that its writer gave.")
     updated_at: Instant = Field(description="When its end or its status was last changed.")
+    memory_id: Id | None = Field(default=None, description="The memory that it follows from; null: it was appended.")
+    adapter_name: str | None = Field(default=None, description="Who extracted it; `declared`: the memory's writer.")
+    provenance: Provenance | None = None
 
 
 class FactAppended(StoredFact):

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 from asyncpg import UniqueViolationError
@@ -15,9 +16,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from engram.agents.service import AgentService
 from engram.audit.schemas import Action
 from engram.audit.service import Audit
+from engram.entities.service import EntityService
 from engram.facts.repository import FactRepository
-from engram.facts.rows import NewFact, Prepared, fields_of, prepare
+from engram.facts.rows import Closure, NewFact, Prepared, fields_of, prepare
 from engram.facts.schemas import (
+    ClosurePolicy,
     FactAppend,
     FactAppended,
     FactBatch,
@@ -26,6 +29,7 @@ from engram.facts.schemas import (
     FactStatus,
 )
 from engram.facts.slots import TICK, Appending, appending, changing, later_than, news
+from engram.facts.statements.service import StatementService
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
 from engram.telemetry.counting import facts_written
 from engram.tenants.database import TenantDatabase
@@ -54,6 +58,8 @@ class FactWriting:
     def __init__(self, database: TenantDatabase, agents: AgentService) -> None:
         self._database = database
         self._agents = agents
+        self._entities = EntityService()
+        self._statements = StatementService(self._entities)
         self._audit = Audit()
 
     async def append(self, scope: Scope, request: FactAppend) -> FactAppended:
@@ -61,7 +67,7 @@ class FactWriting:
         InvalidInputProblem where the fact would have ended before it begins."""
         agent_id = UUID(request.agent_id)
         async with self._database.transaction(scope) as connection:
-            done = await self._append(connection, scope, agent_id, prepare([request]), "{1}")
+            done = await self._append(connection, scope, agent_id, await asyncio.to_thread(prepare, [request]), "{1}")
             id = done.new[0][0].id
             row = (await FactRepository(connection, scope).by_ids(agent_id, [id]))[id]
         facts_written(1)
@@ -102,13 +108,14 @@ class FactWriting:
     ) -> Appending:
         await self._agents.hold(connection, scope, agent_id)
         facts = FactRepository(connection, scope)
+        entities = await self._entities.named(connection, scope, agent_id, prepared.names)
         await facts.lock_slots(agent_id, {fact.slot for fact in prepared.facts})
         now = datetime.now(UTC)
         rows = await facts.touched(agent_id, news(prepared.facts, now))
         now = later_than(rows, now)
         _check_windows(prepared.facts, now, field)
         done = appending(prepared.facts, rows, now)
-        await facts.insert(agent_id, done.new)
+        await facts.insert(agent_id, done.new, entities)
         # What a fact ends by from the start is a closure like any other.
         early = [(closure, at) for _, closure, at in done.new if closure.superseded_by is not None]
         # As one: with the last of them what they end is known to have ended.
@@ -130,19 +137,47 @@ class FactWriting:
                 raise fact_not_found(id)
             agent_id, slot = place
             await self._agents.hold(connection, scope, agent_id)
-            await facts.lock_slots(agent_id, [slot])
+            await facts.lock_slots(
+                agent_id, {slot, *await self._statements.beside(connection, scope, agent_id, UUID(id))}
+            )
             fact = (await facts.by_ids(agent_id, [UUID(id)])).get(UUID(id))
             if fact is None or fact["status"] not in change.of:
                 if fact is not None and change is _RESTORE:
                     raise ConflictProblem(f"Fact {id} stands: there is nothing to restore.")
                 raise fact_not_found(id)
+            if fact["memory_id"] is not None:
+                closures = await self._changed_statement(connection, scope, agent_id, fact, change)
+                return await self._answer(connection, scope, agent_id, UUID(id), change, closures)
             rows = await facts.unended(agent_id, {slot: fact["valid_from"]})
             closures = changing(UUID(id), change.to, rows, fact)
             now = later_than([*rows, fact], datetime.now(UTC))
             await facts.close(agent_id, closures, [now] * len(closures))
-            changed = [closure.fact_id for closure in closures[1:]]
-            await self._note(connection, scope, change.action, agent_id, [UUID(id)], {"changed": len(changed)})
-            row = (await facts.by_ids(agent_id, [UUID(id)]))[UUID(id)]
+            return await self._answer(connection, scope, agent_id, UUID(id), change, closures)
+
+    async def _changed_statement(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, fact: Mapping[str, Any], change: _Change
+    ) -> list[Closure]:
+        """Of what follows from a memory, by the rules of what does; the slots of all that does are locked."""
+        if change is _RESTORE and fact["closed_by"] == ClosurePolicy.memory:
+            raise ConflictProblem(f"Memory {fact['memory_id']} does not say that any more: restore or change it.")
+        closures = await self._statements.change(connection, scope, agent_id, [fact["id"]], change.to)
+        if change is _RESTORE:
+            # The memory may have been restored meanwhile, and says it anew since then.
+            await self._statements.restate(connection, scope, agent_id, [fact["memory_id"]])
+        return closures
+
+    async def _answer(
+        self,
+        connection: AsyncConnection,
+        scope: Scope,
+        agent_id: UUID,
+        id: UUID,
+        change: _Change,
+        closures: Sequence[Closure],
+    ) -> FactChanged:
+        changed = [closure.fact_id for closure in closures if closure.fact_id != id]
+        await self._note(connection, scope, change.action, agent_id, [id], {"changed": len(changed)})
+        row = (await FactRepository(connection, scope).by_ids(agent_id, [id]))[id]
         return FactChanged.model_construct(**fields_of(row), changed=[str(other) for other in changed])
 
     async def _note(

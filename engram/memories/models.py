@@ -125,6 +125,10 @@ class MemoryRow(Base):
     extra: Mapped[dict[str, Any]] = mapped_column("metadata", JSONB)
     # What the writer declared. Mentions are projected from it, and can be projected again.
     declared_entities: Mapped[list[dict[str, str]]] = mapped_column(JSONB, server_default=text("'[]'::jsonb"))
+    # Facts are stated from these, and can be stated again.
+    declared_relations: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, server_default=text("'[]'::jsonb"))
+    # When it was restored or said again last: since then its relations hold, or since their own later start.
+    stated_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
     # Only of what is current, and has not ended, is there one: that alone can be a twin. A key's value has none.
     dedup_hash: Mapped[bytes | None] = mapped_column(LargeBinary)
     chunks: Mapped[int] = mapped_column(Integer, server_default=text("1"))

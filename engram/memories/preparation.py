@@ -60,6 +60,7 @@ def prepare(
     terms: dict[UUID, IndexedTerms] = {}
     declared: dict[UUID, list[tuple[str, bool]]] = {}
     proposals: dict[UUID, list[str]] = {}
+    related: dict[UUID, list[str]] = {}
     for item, value, vectors in zip(items, hashes, embedded, strict=True):
         id = uuid7()
         entities = [entity.model_dump(mode="json") for entity in item.entities]
@@ -71,6 +72,7 @@ def prepare(
             language=language,
         )
         declared[id] = [(entity.name, entity.role is EntityRole.subject) for entity in item.entities]
+        related[id] = [name for relation in item.relations for name in (relation.subject, relation.object)]
         if propose_names:
             proposals[id] = proposed_names(item.content, common)
         rows.append(
@@ -84,6 +86,7 @@ def prepare(
                 tags=as_json(list(dict.fromkeys(item.tags))),
                 metadata=as_json(item.metadata),
                 declared_entities=as_json(entities),
+                declared_relations=as_json([relation.model_dump(mode="json") for relation in item.relations]),
                 source=item.source,
                 confidence=item.confidence,
                 valid_from=item.valid_from or now,
@@ -94,4 +97,4 @@ def prepare(
                 passages=vectors.passages,
             )
         )
-    return Prepared(rows, terms, declare(declared, proposals))
+    return Prepared(rows, terms, declare(declared, proposals, related))

@@ -12,6 +12,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.entities.service import EntityService
+from engram.facts.statements.service import StatementService
 from engram.memories.repository import MemoryRepository
 from engram.memories.versions.repository import VersionRepository
 from engram.tenants.scope import Scope
@@ -25,6 +26,7 @@ _INSTANT = timedelta(microseconds=1)
 class Removal:
     def __init__(self, entities: EntityService) -> None:
         self._entities = entities
+        self._statements = StatementService(entities)
 
     async def delete_many(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, ids: Sequence[UUID]
@@ -45,5 +47,6 @@ class Removal:
         await memories.delete(agent_id, deleted, now)
         await memories.remove_terms(agent_id, deleted)
         await self._entities.forget(connection, scope, agent_id, deleted)
+        await self._statements.restate(connection, scope, agent_id, deleted)
         await self._entities.recount(connection, scope, agent_id, deleted)
         return deleted

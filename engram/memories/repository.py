@@ -66,23 +66,24 @@ class MemoryRepository:
             """
             INSERT INTO memories (
                 agent_id, tenant_id, embedding_model_id, recorded_at, updated_at, id, content, user_id, session_id,
-                tags, metadata, declared_entities, source, confidence, valid_from, stated_until, dedup_hash, chunks,
-                embedding, key, slot_hash, superseded_by, valid_until, status
+                tags, metadata, declared_entities, declared_relations, source, confidence, valid_from, stated_until,
+                dedup_hash, chunks, embedding, key, slot_hash, superseded_by, valid_until, status
             )
             SELECT
                 $1, $2, $3, $4, $4, new.id, new.content, new.user_id, new.session_id,
-                ARRAY(SELECT jsonb_array_elements_text(new.tags)), new.metadata, new.declared_entities, new.source,
+                ARRAY(SELECT jsonb_array_elements_text(new.tags)), new.metadata, new.declared_entities,
+                new.declared_relations, new.source,
                 new.confidence, new.valid_from, new.stated_until, new.dedup_hash, new.chunks, new.embedding, new.key,
                 new.slot_hash, new.superseded_by, least(new.stated_until, new.ends_early),
                 CASE WHEN new.superseded_by IS NULL THEN 'current' ELSE 'superseded' END
             FROM unnest(
                 $5::uuid[], $6::text[], $7::text[], $8::text[], $9::jsonb[], $10::jsonb[], $11::jsonb[], $12::text[],
                 $13::float8[], $14::timestamptz[], $15::timestamptz[], $16::bytea[], $17::int[], $18::vector[],
-                $19::text[], $20::bytea[], $21::uuid[], $22::timestamptz[]
+                $19::text[], $20::bytea[], $21::uuid[], $22::timestamptz[], $23::jsonb[]
             ) AS new (
                 id, content, user_id, session_id, tags, metadata, declared_entities, source,
                 confidence, valid_from, stated_until, dedup_hash, chunks, embedding, key, slot_hash, superseded_by,
-                ends_early
+                ends_early, declared_relations
             )
             ORDER BY new.dedup_hash
             ON CONFLICT (agent_id, dedup_hash) WHERE dedup_hash IS NOT NULL AND status = 'current' DO NOTHING
@@ -110,6 +111,7 @@ class MemoryRepository:
             [row.slot_hash for row in rows],
             [row.superseded_by for row in rows],
             [row.ends_early for row in rows],
+            [row.declared_relations for row in rows],
         )
         return {row["id"] for row in inserted}
 
@@ -192,7 +194,7 @@ class MemoryRepository:
         only = p(self._only, "uuid")
         row = await self._driver.fetchrow(
             f"""
-            SELECT {WIRE_COLUMNS}, chunks FROM {known.memories(known_at, p)} m
+            SELECT {WIRE_COLUMNS}, chunks, declared_relations AS relations FROM {known.memories(known_at, p)} m
             WHERE m.id = {p(id, "uuid")} AND m.tenant_id = {p(self._tenant_id, "uuid")}
                 AND ({only} IS NULL OR m.agent_id = {only}) AND {of_seen_agent("m")}
             """,

@@ -39,6 +39,7 @@ class NewMemory:
     chunks: int
     embedding: Vectors
     passages: Vectors
+    declared_relations: str = "[]"
     superseded_by: UUID | None = None
     ends_early: datetime | None = None
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from engram.facts.statements.schemas import Relation, Relations
 from engram.memories.criteria import Criteria
 from engram.wire import (
     A_NUMBER,
@@ -70,6 +71,9 @@ Entities = Annotated[
     BeforeValidator(_bare_names, json_schema_input_type=_EntitiesInput),
 ]
 Tags = Annotated[list[Label], Field(max_length=MAX_TAGS)]
+OntologyWarnings = Annotated[
+    list[str], Field(description="Relations that the agent's ontology does not name. They are written all the same.")
+]
 
 
 class MemoryItem(WireModel):
@@ -87,6 +91,9 @@ class MemoryItem(WireModel):
     entities: Entities = Field(
         default_factory=list,
         description="Names the memory is about (`subject`) or mentions. A bare string is a mention.",
+    )
+    relations: Relations = Field(
+        default_factory=list, description="What it says of how entities relate: facts that hold as long as it does."
     )
     embedding: Embedding | None = Field(
         default=None, description="Used instead of computing one; must have the model's dimension."
@@ -129,9 +136,10 @@ class Memory(ResponseModel):
 
 
 class MemoryDetail(Memory):
-    """One memory with the entities it names."""
+    """One memory with the entities it names, and the relations it declares."""
 
     entities: list[EntityMention]
+    relations: list[Relation] = Field(default_factory=list)
 
 
 class MemoryCreated(MemoryDetail):
@@ -141,6 +149,7 @@ class MemoryCreated(MemoryDetail):
     deduplicated: bool
     linked: bool
     chunks: int = 1
+    ontology_warnings: OntologyWarnings = Field(default_factory=list)
 
 
 class BatchResult(ResponseModel):
@@ -155,6 +164,7 @@ class BatchCreated(ResponseModel):
     created: int
     deduplicated: int
     linked: bool
+    ontology_warnings: OntologyWarnings = Field(default_factory=list)
 
 
 class MemoryPage(ResponseModel):

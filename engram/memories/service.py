@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
@@ -16,6 +16,10 @@ from engram.audit.schemas import Action
 from engram.audit.service import Audit
 from engram.embeddings.base import Embedder
 from engram.entities.service import EntityService
+from engram.facts.statements.checking import check_relations
+from engram.facts.statements.schemas import Relation
+from engram.facts.statements.service import StatementService
+from engram.facts.statements.stating import shown
 from engram.memories.criteria import PastCriteria
 from engram.memories.deletion import Deletion
 from engram.memories.embedding import embed
@@ -80,6 +84,7 @@ class MemoryService:
         self._embedder = embedder
         self._agents = agents
         self._entities = entities
+        self._statements = StatementService(entities)
         self._removal = Removal(entities)
         self._deletion = Deletion(database, agents, self._removal)
         self._projector = projector
@@ -93,16 +98,47 @@ class MemoryService:
         for _ in range(ATTEMPTS):
             written = await self._write(scope, request.agent_id, [request], prefix="")
             (id, deduplicated), *_ = written.results
-            memory = await self.created(scope, id, deduplicated=deduplicated, linked=written.linked)
+            memory = await self.created(
+                scope, id, deduplicated=deduplicated, linked=written.linked, relations=request.relations
+            )
             if deduplicated and memory.status is MemoryStatus.deleted:
                 continue  # the one that stood is gone, and this text is nowhere
             return memory
         raise ConflictProblem(CONTESTED)
 
-    async def created(self, scope: Scope, id: UUID, *, deduplicated: bool, linked: bool) -> MemoryCreated:
-        """A memory in any state, as it is shown to whoever wrote it."""
+    async def created(
+        self, scope: Scope, id: UUID, *, deduplicated: bool, linked: bool, relations: Sequence[Relation] = ()
+    ) -> MemoryCreated:
+        """A memory in any state, as it is shown to whoever wrote it, with these relations."""
         detail, chunks = await self._detail(scope, id)
-        return MemoryCreated(**detail.model_dump(), deduplicated=deduplicated, linked=linked, chunks=chunks)
+        warnings = await self.ontology_warnings(scope, UUID(detail.agent_id), relations)
+        return MemoryCreated(
+            **detail.model_dump(),
+            deduplicated=deduplicated,
+            linked=linked,
+            chunks=chunks,
+            ontology_warnings=warnings,
+        )
+
+    async def state_again(self, scope: Scope, agent_id: UUID, ids: Sequence[UUID]) -> None:
+        """Memories that stand are said again, in this order: what they say of relations with one value is what was said
+        last."""
+        async with self._database.transaction(scope) as connection:
+            await self._agents.hold(connection, scope, agent_id)
+            standing = await MemoryRepository(connection, scope).lock(agent_id, ids)
+            said = [id for id in ids if id in standing]
+            if await self._statements.state_again(connection, scope, agent_id, said):
+                await self._audit.record(
+                    connection, scope, Action.fact_restate, agent_id=agent_id, targets=said, details={}
+                )
+
+    async def ontology_warnings(self, scope: Scope, agent_id: UUID, relations: Iterable[Relation]) -> list[str]:
+        """What the agent's ontology has to say of relations that were written."""
+        predicates = {relation.predicate for relation in relations}
+        if not predicates:
+            return []
+        async with self._database.snapshot(scope) as connection:
+            return await self._statements.warnings(connection, scope, agent_id, predicates)
 
     async def create_many(self, scope: Scope, request: MemoryBatch) -> BatchCreated:
         """Store a batch, wholly or not at all; the answer says per item what became of it."""
@@ -116,6 +152,9 @@ class MemoryService:
             created=len(written.results) - deduplicated,
             deduplicated=deduplicated,
             linked=written.linked,
+            ontology_warnings=await self.ontology_warnings(
+                scope, UUID(request.agent_id), (relation for item in request.items for relation in item.relations)
+            ),
         )
 
     async def get(self, scope: Scope, id: str, *, known_at: datetime | None = None) -> MemoryDetail:
@@ -188,6 +227,7 @@ class MemoryService:
             row = await MemoryRepository(connection, scope).get(id, known_at)
             if row is None:
                 raise memory_not_found(id)
+            row["relations"] = shown(row["relations"])
             row["entities"] = await self._entities.of_memory(connection, scope, row["agent_id"], id)
         return MemoryDetail.model_validate(row), row["chunks"]
 
@@ -196,12 +236,16 @@ class MemoryService:
         now = datetime.now(UTC)
         for at, item in enumerate(items):
             check_window(item, now, prefix=prefix.format(at))
+        await asyncio.to_thread(_check_relations, items, prefix)
         hashes = await asyncio.to_thread(hashes_of, items)
         for _ in range(ATTEMPTS):
             try:
-                return await self._attempt(scope, UUID(agent.id), agent.language, items, hashes, prefix=prefix)
+                written = await self._attempt(scope, UUID(agent.id), agent.language, items, hashes, prefix=prefix)
             except _TwinChanged:
                 continue
+            if again := _said_again(written, items):
+                await self.state_again(scope, UUID(agent.id), again)
+            return written
         raise ConflictProblem(CONTESTED)
 
     async def _attempt(
@@ -249,6 +293,8 @@ class MemoryService:
                     twins = await MemoryRepository(connection, scope).twins(agent_id, hashes)
                     if not all(_stands(twins.get(value), items[at], now) for value, at in first.items()):
                         raise _TwinChanged
+                    if prepared.declaration.related:
+                        await self._statements.restate(connection, scope, agent_id, inserted)
                     named = prepared.declaration.naming_several & inserted
                     await self._entities.recount(connection, scope, agent_id, named)
         memories_written(created=len(inserted), deduplicated=len(items) - len(inserted))
@@ -283,6 +329,21 @@ class MemoryService:
 class _TwinChanged(Exception):
     """A memory that stood for one to be written was deleted, or one that does not stand for it came, before the write
     was done: nothing was written."""
+
+
+def _said_again(written: Written, items: Sequence[MemoryItem]) -> list[UUID]:
+    """Memories that stood already and are said to hold now, in the order in which they were said last."""
+    again: dict[UUID, None] = {}
+    for (id, standing), item in zip(written.results, items, strict=True):
+        if standing and item.relations and item.valid_from is None:
+            again.pop(id, None)
+            again[id] = None
+    return list(again)
+
+
+def _check_relations(items: Sequence[MemoryItem], prefix: str) -> None:
+    for at, item in enumerate(items):
+        check_relations(item.relations, prefix=prefix.format(at))
 
 
 CONTESTED = "The same memories are being written and deleted at once; try again."

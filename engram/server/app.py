@@ -20,7 +20,9 @@ import engram.entities.graph.routes
 import engram.entities.memories.routes
 import engram.entities.taxonomy.routes
 import engram.facts.merge_routes
+import engram.facts.ontology.routes
 import engram.facts.routes
+import engram.facts.triples.routes
 import engram.graph.exploration_routes
 import engram.graph.routes
 import engram.jobs.routes
@@ -65,6 +67,8 @@ _ROUTERS = (
     engram.entities.taxonomy.routes.router,
     engram.entities.exporting.routes.router,
     engram.facts.merge_routes.router,
+    engram.facts.ontology.routes.router,
+    engram.facts.triples.routes.router,
     engram.facts.routes.router,
     engram.audit.routes.router,
     engram.jobs.routes.router,

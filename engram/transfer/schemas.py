@@ -7,6 +7,9 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from engram.agents.schemas import Agent
+from engram.facts.ontology.schemas import MAX_NAMES
+from engram.facts.schemas import Predicate
+from engram.facts.statements.schemas import MAX_RELATIONS
 from engram.memories.schemas import Tags
 from engram.transfer.fact_lines import FactClosureLine, FactLine, MergeLine
 from engram.transfer.line import Line, Recorded
@@ -62,6 +65,12 @@ Ending = Literal["set", "supersede", "update", "delete", "restore"]
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 
 
+class ExportedOntology(Line):
+    entity_types: Annotated[list[Label], Field(max_length=MAX_NAMES)]
+    verbs: dict[Predicate, Literal["one", "many"]]
+    attributes: dict[Predicate, Literal["one", "many"]]
+
+
 class ExportedAgent(Line):
     id: Id
     name: Name
@@ -69,6 +78,7 @@ class ExportedAgent(Line):
     metadata: Metadata
     decay_multipliers: dict[Relation, Share] = Field(default_factory=dict)
     hop_penalty: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] | None = None
+    ontology: ExportedOntology | None = None
     created_at: Recorded
     updated_at: Recorded
 
@@ -120,6 +130,17 @@ class DeclaredEntity(Line):
     role: Literal["subject", "mention"]
 
 
+class DeclaredRelation(Line):
+    subject: Name
+    predicate: Predicate
+    object: Name
+    confidence: Unit
+    valid_from: Instant | None
+    valid_until: Instant | None
+    adapter_name: Label
+    stated_at: Recorded | None = None
+
+
 class _State(Line):
     """What a memory is, or was."""
 
@@ -140,6 +161,7 @@ class _State(Line):
     deleted_at: Recorded | None
     superseded_by: Id | None
     entities: list[DeclaredEntity]
+    relations: Annotated[list[DeclaredRelation], Field(max_length=MAX_RELATIONS)] = Field(default_factory=list)
     chunks: Number
     embedding: Packed | None = None
 
@@ -157,6 +179,7 @@ class MemoryLine(_State):
     id: Id
     version: Version
     updated_at: Recorded
+    stated_at: Recorded | None = None
     twin: Literal["dated", "undated"] | None
     owed: Annotated[list[Owed], Field(max_length=2)] = Field(default_factory=list)
     passages: list[Packed] | None = None

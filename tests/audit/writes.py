@@ -194,6 +194,14 @@ async def retry_jobs(client: httpx.AsyncClient, world: World) -> httpx.Response:
     return await client.post("/v1/jobs/retry", json={"agent_id": world.agent})
 
 
+async def register_ontology(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.put(f"/v1/agents/{world.agent}/ontology", json={"verbs": {"is_in": "one", "is": "many"}})
+
+
+async def expire_by_adapter(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post("/v1/facts/expire-by-adapter", json={"agent_id": world.agent, "adapter_name": "declared"})
+
+
 def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
     """The one event of an operation that was answered so."""
     body = answer.json() if answer.content else {}
@@ -202,6 +210,11 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
             return Expected("agent.create", body["id"], [body["id"]], {"name": "cook"})
         case "update_agent":
             return Expected("agent.update", world.agent, [world.agent], {"fields": ["metadata", "name"]})
+        case "register_ontology":
+            return Expected("agent.ontology", world.agent, [world.agent], {"names": 2, "changed": 0})
+        case "expire_by_adapter":
+            details = {"adapter": "declared", "expired": 0, "changed": 0}
+            return Expected("fact.expire", world.agent, [world.agent], details)
         case "delete_agent":
             return Expected("agent.delete", world.agent, [world.agent], {"name": "clerk"})
         case "import_agent":
@@ -264,6 +277,7 @@ WRITES: dict[str, Write] = {
         *(set_memory, update_memory, supersede_memory, restore_memory, purge_memory),
         *(create_edge, create_edges, delete_edge),
         *(append_fact, append_facts, delete_fact, undo_fact, restore_fact, merge_names, undo_merge),
+        *(register_ontology, expire_by_adapter),
         *(rebuild_links, find_communities, retry_job, retry_jobs),
     )
 }

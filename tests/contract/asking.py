@@ -40,6 +40,8 @@ def request_for(world: World, place: Place) -> dict[str, Any]:
         "append_fact": of_agent | _fact(),
         "append_facts": of_agent | {"items": [_fact()]},
         "query_facts": of_agent,
+        "list_triples": of_agent,
+        "expire_by_adapter": of_agent | {"adapter_name": f"adapter {uuid4()}"},
         "recall_graph": of_agent | {"query": "Where is Alice?"},
         "merge_names": of_agent | {"name": f"name {uuid4()}", "other": f"name {uuid4()}"},
         "list_merges": of_agent,

@@ -11,6 +11,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 BEYOND_SCHEMA = {
     "must be later than": "no schema compares two fields",
     "must be a JSON object": "no schema says what is written in a text",
+    "names no entity": "no schema says what is a pronoun, or has a canonical form",
     "must not name a field twice": "no schema says what is written in a text",
     "say which memories": "no schema asks for one field of several, none of which is empty",
     "goes with no other criterion": "no schema asks for one field of several, none of which is empty",

@@ -28,7 +28,7 @@ TENANT = "(NULLIF(current_setting('engram.tenant_id'::text, true), ''::text))::u
 READ, ADD, WRITE, ERASE = {"SELECT"}, {"INSERT"}, {"INSERT", "UPDATE"}, {"DELETE"}
 KEPT = (
     *("agents", "agent_counters", "memories", "entities", "entity_aliases", "memory_slots", "jobs"),
-    *("facts", "fact_slots", "fact_merges"),
+    *("facts", "fact_slots", "fact_merges", "ontologies"),
 )
 """What only an admin erases."""
 PAST = ("memory_versions", "edge_versions", "fact_closures", "fact_memories", "fact_words")
@@ -176,7 +176,7 @@ async def test_the_agent_of_a_row_is_of_the_rows_tenant(database: Database) -> N
     )
     assert {row["table"] for row in found} == {
         *("memories", "memory_slots", "agent_counters", "entities"),
-        *("facts", "fact_words", "fact_slots", "fact_merges"),
+        *("facts", "fact_words", "fact_slots", "fact_merges", "ontologies"),
         "entity_community_runs",
     }
     for row in found:

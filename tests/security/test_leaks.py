@@ -95,6 +95,8 @@ def questions(world: World, others: World) -> list[tuple[str, str, dict[str, Any
         ("GET", "/v1/graph/neighborhood", {"params": {"memory_id": memory, "max_nodes": 500, "max_edges": 1000}}),
         ("GET", f"/v1/memories/{memory}", {}),
         ("GET", "/v1/facts/merge", {"params": {"agent_id": agent, "include_undone": True}}),
+        ("GET", "/v1/facts/triples", {"params": {"agent_id": agent, "include_ended": True, "include_sources": True}}),
+        ("GET", f"/v1/agents/{agent}/ontology", {}),
         ("GET", f"/v1/facts/{world.ids['fact_id']}", {}),
         ("GET", f"/v1/facts/{world.ids['fact_id']}/history", {}),
         ("GET", f"/v1/agents/{agent}", {}),

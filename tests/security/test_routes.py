@@ -21,6 +21,10 @@ from .worlds import NOTHING
 
 ROLES = {
     "agent_stats": "viewer",
+    "expire_by_adapter": "admin",
+    "get_ontology": "viewer",
+    "list_triples": "viewer",
+    "register_ontology": "admin",
     "append_fact": "writer",
     "append_facts": "writer",
     "agent_taxonomy": "viewer",

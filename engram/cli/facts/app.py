@@ -13,6 +13,7 @@ from engram.cli.facts.changing import append_fact, delete_fact, restore_fact, un
 from engram.cli.facts.finding import list_facts, recall_graph, show_fact
 from engram.cli.facts.importing import import_facts
 from engram.cli.facts.merging import list_merges, merge_names, undo_merge
+from engram.cli.facts.triples import expire_by_adapter, list_triples
 
 app = typer.Typer(help="Facts: subject, predicate, object, and answers by chains of them.", no_args_is_help=True)
 
@@ -31,6 +32,8 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "traverse": traverse,
     "path": path,
     "related": related_entities,
+    "triples": list_triples,
+    "expire": expire_by_adapter,
 }
 for name, command in _COMMANDS.items():
     app.command(name)(command)

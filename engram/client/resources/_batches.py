@@ -38,6 +38,8 @@ class BatchedWrite:
             combined.created += written.created
             combined.deduplicated += written.deduplicated
             combined.linked &= written.linked
+            known = set(combined.ontology_warnings)
+            combined.ontology_warnings += [told for told in written.ontology_warnings if told not in known]
             if self._progress is not None:
                 self._progress(min(start + MAX_BATCH, total), total)
         return combined

@@ -6,7 +6,8 @@ from typing import Any
 from engram.client._arguments import NOT_GIVEN, AnyId, NotGiven, Vector, When, given, said, to_path
 from engram.client._pages import Listing
 from engram.client._request import Operation, Request
-from engram.memories.changes.schemas import MemoryHistory, MemoryPurged, MemoryVersion
+from engram.client.resources._relations import RelationGiven
+from engram.memories.changes.schemas import MemoryHistory, MemoryPurged, MemoryUpdated, MemoryVersion
 from engram.memories.schemas import EntityRef, MemoryCreated, MemoryDetail
 
 
@@ -16,6 +17,7 @@ def set_memory(
     content: str,
     *,
     entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
+    relations: Sequence[RelationGiven] | None = None,
     user_id: str | None = None,
     session_id: str | None = None,
     tags: Sequence[str] | None = None,
@@ -36,6 +38,8 @@ def set_memory(
         content: The text, stored to the letter.
         entities: What it is about or mentions. A bare name is a mention; ``{"name": ..., "role": "subject"}``
             says that the memory is about it.
+        relations: What it says of how entities relate, at most 8: triples ``(subject, predicate, object)``, or dicts
+            that may also have ``confidence``, ``valid_from``, ``valid_until`` and ``adapter_name``.
         user_id: A partition to filter by.
         session_id: A partition to filter by; memories of one session are linked in time.
         tags: Labels to filter by.
@@ -51,6 +55,7 @@ def set_memory(
         key=key,
         content=content,
         entities=entities,
+        relations=relations,
         user_id=user_id,
         session_id=session_id,
         tags=tags,
@@ -69,6 +74,7 @@ def update_memory(
     *,
     content: str | None = None,
     entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
+    relations: Sequence[RelationGiven] | None = None,
     tags: Sequence[str] | None = None,
     metadata: Mapping[str, Any] | None = None,
     source: str | NotGiven | None = NOT_GIVEN,
@@ -77,13 +83,14 @@ def update_memory(
     valid_until: When | NotGiven | None = NOT_GIVEN,
     embedding: Vector | None = None,
     if_version: int | None = None,
-) -> Operation[MemoryDetail]:
+) -> Operation[MemoryUpdated]:
     """Change what is given and nothing else. What the memory was stays in the history.
 
     Args:
         memory_id: The memory.
         content: Its new text, which is embedded and linked anew.
         entities: All that it declares, in place of what it did.
+        relations: All relations that it declares, as for ``create``.
         tags: All its tags.
         metadata: All its metadata.
         source: Where it came from; None takes it away.
@@ -96,6 +103,7 @@ def update_memory(
     body = given(
         content=content,
         entities=entities,
+        relations=relations,
         tags=tags,
         metadata=metadata,
         confidence=confidence,
@@ -104,7 +112,7 @@ def update_memory(
         if_version=if_version,
     )
     body |= said(source=source, valid_until=valid_until)
-    return Request("PATCH", to_path("/v1/memories/{memory_id}", memory_id=memory_id), MemoryDetail, body=body)
+    return Request("PATCH", to_path("/v1/memories/{memory_id}", memory_id=memory_id), MemoryUpdated, body=body)
 
 
 def supersede_memory(
@@ -112,6 +120,7 @@ def supersede_memory(
     content: str,
     *,
     entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
+    relations: Sequence[RelationGiven] | None = None,
     tags: Sequence[str] | None = None,
     metadata: Mapping[str, Any] | None = None,
     source: str | None = None,
@@ -128,6 +137,7 @@ def supersede_memory(
         memory_id: The memory that ceases to hold.
         content: The text that holds in its place.
         entities: What it is about or mentions.
+        relations: What it says of how entities relate, as for ``create``.
         tags: Labels to filter by.
         metadata: Any JSON object.
         source: Where it came from.
@@ -139,6 +149,7 @@ def supersede_memory(
     body = given(
         content=content,
         entities=entities,
+        relations=relations,
         tags=tags,
         metadata=metadata,
         source=source,

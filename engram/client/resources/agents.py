@@ -11,6 +11,7 @@ from engram.client._bodies import Source
 from engram.client._methods import Resource, acall, afile, alines, apages, call, file, lines, pages
 from engram.client._pages import Listing
 from engram.client._request import Command, Download, Operation, Request
+from engram.client.resources._ontologies import get_ontology, register_ontology
 from engram.entities.taxonomy.schemas import Taxonomy
 from engram.jobs.schemas import Job
 from engram.transfer.schemas import AgentImported
@@ -181,6 +182,8 @@ class Agents(Resource):
     rebuild_links = call(rebuild_links)
     find_communities = call(find_communities)
     export_graph = file(export_graph)
+    ontology = call(get_ontology)
+    register_ontology = call(register_ontology)
 
 
 class AsyncAgents(Resource):
@@ -196,3 +199,5 @@ class AsyncAgents(Resource):
     rebuild_links = acall(rebuild_links)
     find_communities = acall(find_communities)
     export_graph = afile(export_graph)
+    ontology = acall(get_ontology)
+    register_ontology = acall(register_ontology)

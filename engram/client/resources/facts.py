@@ -10,6 +10,7 @@ from engram.client._request import Operation, Request
 from engram.client.resources._connections import entity_path, related_entities, traverse
 from engram.client.resources._fact_batches import BatchedAppend, FactGiven
 from engram.client.resources._merging import list_merges, merge_names, undo_merge
+from engram.client.resources._triples import expire_by_adapter, list_triples
 from engram.facts.schemas import (
     FactAppended,
     FactChanged,
@@ -203,6 +204,8 @@ class Facts(Resource):
     traverse = call(traverse)
     path = call(entity_path)
     related = pages(related_entities)
+    list = pages(list_triples)
+    expire_by_adapter = call(expire_by_adapter)
 
 
 class AsyncFacts(Resource):
@@ -221,6 +224,8 @@ class AsyncFacts(Resource):
     traverse = acall(traverse)
     path = acall(entity_path)
     related = apages(related_entities)
+    list = apages(list_triples)
+    expire_by_adapter = acall(expire_by_adapter)
 
 
 class AgentFacts(Resource):
@@ -239,6 +244,8 @@ class AgentFacts(Resource):
     traverse = call(scoped(traverse))
     path = call(scoped(entity_path))
     related = pages(scoped(related_entities))
+    list = pages(scoped(list_triples))
+    expire_by_adapter = call(scoped(expire_by_adapter))
 
 
 class AsyncAgentFacts(Resource):
@@ -257,3 +264,5 @@ class AsyncAgentFacts(Resource):
     traverse = acall(scoped(traverse))
     path = acall(scoped(entity_path))
     related = apages(scoped(related_entities))
+    list = apages(scoped(list_triples))
+    expire_by_adapter = acall(scoped(expire_by_adapter))

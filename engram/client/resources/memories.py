@@ -17,6 +17,7 @@ from engram.client.resources._changing import (
     update_memory,
 )
 from engram.client.resources._naming import memory_backlinks, related_memories, timeline
+from engram.client.resources._relations import RelationGiven
 from engram.client.resources._selecting import TagsAsked, delete_memories, list_memories
 from engram.graph.schemas import RelationType
 from engram.memories.schemas import (
@@ -35,6 +36,7 @@ def create_memory(
     content: str,
     *,
     entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
+    relations: Sequence[RelationGiven] | None = None,
     user_id: str | None = None,
     session_id: str | None = None,
     tags: Sequence[str] | None = None,
@@ -52,6 +54,8 @@ def create_memory(
         content: The text, stored to the letter.
         entities: What it is about or mentions. A bare name is a mention; ``{"name": ..., "role": "subject"}``
             says that the memory is about it.
+        relations: What it says of how entities relate, at most 8: triples ``(subject, predicate, object)``, or dicts
+            that may also have ``confidence``, ``valid_from``, ``valid_until`` and ``adapter_name``.
         user_id: A partition to filter by.
         session_id: A partition to filter by; memories of one session are linked in time.
         tags: Labels to filter by.
@@ -66,6 +70,7 @@ def create_memory(
         agent_id=agent_id,
         content=content,
         entities=entities,
+        relations=relations,
         user_id=user_id,
         session_id=session_id,
         tags=tags,

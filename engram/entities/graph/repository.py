@@ -20,7 +20,7 @@ from engram.db.moments import aware
 from engram.db.parameters import Parameters
 from engram.entities.graph.chains import MAX_LINKS, Link
 from engram.entities.graph.schemas import RankBy
-from engram.entities.graph.walk import Entity, Step
+from engram.entities.graph.walk import Entity, Step, Via
 from engram.memories.predicates import Visibility
 
 _SCORES = {
@@ -114,7 +114,7 @@ class EntityGraphRepository:
                 LEFT JOIN ({self._degrees(p)}) AS known ON known.id = seen.other
             )
             SELECT ranked.place, ranked.other AS id, ranked.name, ranked.display_name, ranked.co_occur, ranked.degree,
-                ranked.score, shown.valid_from, shown.valid_until, (
+                ranked.score, shown.*, (
                     SELECT strongest.name FROM entity_communities c
                     JOIN entities strongest ON {observed.mine("strongest", p)} AND strongest.id = c.community_id
                     WHERE {observed.mine("c", p)} AND c.entity_id = ranked.other AND c.level = 0
@@ -136,9 +136,14 @@ class EntityGraphRepository:
                 valid_from=aware(row["valid_from"]),
                 valid_until=aware(row["valid_until"]),
                 community=row["community"],
+                via=self._via(row),
             )
             for row in rows
         ]
+
+    def _via(self, row: Mapping[str, Any] | asyncpg.Record) -> Via | None:
+        """What is said of a pair: nothing, where its ends only occur together."""
+        return None
 
     async def page(self, seed: Entity, *, limit: int, after: tuple[int, str] | None) -> list[Step]:
         """What occurs with an entity, the most often first, then by name; after the last of the page before."""

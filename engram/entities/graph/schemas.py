@@ -7,7 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from engram.wire import A_NUMBER, Id, Instant, Name, ResponseModel, Unit, WireModel
+from engram.facts.schemas import Predicate, Provenance
+from engram.wire import A_NUMBER, Id, Instant, Name, ResponseModel, Truth, Unit, WireModel
 
 MAX_HOPS = 4
 
@@ -28,6 +29,18 @@ class Side(StrEnum):
     second = "second"
 
 
+class Direction(StrEnum):
+    """How a triple is walked."""
+
+    out = "out"
+    """From its subject to its object."""
+    into = "in"
+    """From its object to its subject."""
+
+
+Relations = Annotated[list[Predicate], Field(min_length=1, max_length=64)]
+
+
 class EntityQuestion(WireModel):
     agent_id: Id
     as_of: Instant | None = Field(
@@ -36,6 +49,8 @@ class EntityQuestion(WireModel):
     min_co_occur: Annotated[int, Field(ge=1, le=2**31 - 1), A_NUMBER] = Field(
         default=1, description="Observations of a pair, at least."
     )
+    labeled: Truth = Field(default=False, description="Walk over triples, in place of what occurs together.")
+    relations: Relations | None = Field(default=None, description="The same, over triples of these relations only.")
 
 
 class TraverseRequest(EntityQuestion):
@@ -75,6 +90,11 @@ class TraverseNode(ResponseModel):
     community_id: str | None = Field(
         default=None, description="The community it is in, by the name of its strongest member; null: in none."
     )
+    via_relation: str | None = Field(
+        default=None, description="Of triples: how it relates to its parent, as most memories have it."
+    )
+    via_direction: Direction | None = Field(default=None, description="`out`: its parent is the subject.")
+    via_provenance: Provenance | None = None
 
 
 class Traversal(ResponseModel):
@@ -99,6 +119,9 @@ class EntityPathEdge(ResponseModel):
     co_occur: int
     valid_from: Instant | None
     valid_until: Instant | None
+    relation: str | None = Field(default=None, description="Of triples: what most memories say of the two.")
+    direction: Direction | None = Field(default=None, description="`out`: the source is the subject.")
+    provenance: Provenance | None = None
 
 
 class EntityPath(ResponseModel):

@@ -12,12 +12,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.db.moments import aware
 from engram.entities.graph.chains import Chain, shortest
+from engram.entities.graph.labeled import LabeledGraphRepository
 from engram.entities.graph.names import EntityNames
-from engram.entities.graph.repository import EntityGraphRepository, Observed
+from engram.entities.graph.repository import EntityGraphRepository, Merged, Observed
 from engram.entities.graph.schemas import (
     EntityPath,
     EntityPathEdge,
     EntityPathRequest,
+    EntityQuestion,
     RankBy,
     RelatedEntities,
     RelatedEntity,
@@ -73,9 +75,7 @@ class EntityGraphService:
             (seed,) = await self._names.find(connection, scope, UUID(request.agent_id), [request.seed_entity], merged)
             if seed is None:
                 return Traversal(seed=request.seed_entity, found=False, nodes=[], hubs=[], truncated=False)
-            graph = EntityGraphRepository(
-                connection, _observed(scope, request.agent_id, request.as_of, request.min_co_occur), merged
-            )
+            graph = _graph(connection, scope, request, merged)
             nodes, truncated = await traverse(
                 _Hops(graph, request.rank_by or self._defaults.rank_by, request.top_k_per_hop),
                 seed,
@@ -100,9 +100,7 @@ class EntityGraphService:
             )
             chain, truncated, edges = None, False, list[EntityPathEdge]()
             if ends[0] is not None and ends[1] is not None:
-                graph = EntityGraphRepository(
-                    connection, _observed(scope, request.agent_id, request.as_of, request.min_co_occur), merged
-                )
+                graph = _graph(connection, scope, request, merged)
                 chain, truncated = await shortest(graph, ends[0], ends[1], max_hops=request.max_hops)
                 edges = await _edges(graph, chain) if chain is not None else []
         return EntityPath(
@@ -187,6 +185,14 @@ class EntityGraphService:
         return [step for step in steps if step not in hubs]
 
 
+def _graph(connection: AsyncConnection, scope: Scope, request: EntityQuestion, merged: Merged) -> EntityGraphRepository:
+    """What is walked: what occurs together, or what triples say."""
+    observed = _observed(scope, request.agent_id, request.as_of, request.min_co_occur)
+    if request.labeled or request.relations is not None:
+        return LabeledGraphRepository(connection, observed, merged, request.relations)
+    return EntityGraphRepository(connection, observed, merged)
+
+
 def _observed(scope: Scope, agent_id: str, as_of: datetime | None, min_co_occur: int) -> Observed:
     return Observed(
         tenant_id=scope.tenant_id,
@@ -201,7 +207,10 @@ async def _edges(graph: EntityGraphRepository, chain: Chain) -> list[EntityPathE
     pairs = list(zip(chain.nodes, chain.nodes[1:], strict=False))
     if not pairs:
         return []
-    windows = await graph.windows(pairs)
+    if isinstance(graph, LabeledGraphRepository):
+        described = await graph.described(pairs)
+    else:
+        described = [(*window, None) for window in await graph.windows(pairs)]
     return [
         EntityPathEdge(
             source=near.name,
@@ -209,13 +218,16 @@ async def _edges(graph: EntityGraphRepository, chain: Chain) -> list[EntityPathE
             co_occur=co_occur,
             valid_from=aware(begins),
             valid_until=aware(ends),
+            relation=via.relation if via is not None else None,
+            direction=via.direction if via is not None else None,
+            provenance=via.provenance if via is not None else None,
         )
-        for (near, far), co_occur, (begins, ends) in zip(pairs, chain.weights, windows, strict=True)
+        for (near, far), co_occur, (begins, ends, via) in zip(pairs, chain.weights, described, strict=True)
     ]
 
 
 def _shown(node: Node) -> TraverseNode:
-    step = node.step
+    step, via = node.step, node.step.via
     return TraverseNode(
         name=step.entity.name,
         display_name=step.entity.display_name,
@@ -229,4 +241,7 @@ def _shown(node: Node) -> TraverseNode:
         valid_from=step.valid_from,
         valid_until=step.valid_until,
         community_id=step.community,
+        via_relation=via.relation if via is not None else None,
+        via_direction=via.direction if via is not None else None,
+        via_provenance=via.provenance if via is not None else None,
     )

@@ -8,6 +8,9 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from engram.entities.graph.schemas import Direction
+from engram.facts.schemas import Provenance
+
 
 @dataclass(frozen=True, slots=True)
 class Entity:
@@ -17,6 +20,15 @@ class Entity:
     ids: tuple[UUID, ...]
     name: str
     display_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Via:
+    """What a triple says of a node and its parent."""
+
+    relation: str
+    direction: Direction
+    provenance: Provenance | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +45,7 @@ class Step:
     valid_until: datetime | None
     community: str | None = None
     """The name of the strongest member of its community."""
+    via: Via | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -37,6 +38,7 @@ def indexed(
     content: str,
     *,
     declared: Sequence[Mapping[str, str]],
+    relations: Sequence[Mapping[str, Any]] = (),
     session_id: str | None,
     valid_from: datetime,
     language: str,
@@ -46,8 +48,9 @@ def indexed(
     """Work for a thread. Without ``passages`` those that stand are left."""
     terms = {id: terms_of(content, declared=declared, session_id=session_id, valid_from=valid_from, language=language)}
     names = [(entity["name"], entity["role"] == "subject") for entity in declared]
+    ends = [name for relation in relations for name in (relation["subject"], relation["object"])]
     proposals = {id: proposed_names(content, stop_words(language))} if propose_names else {}
-    return Indexed(terms, Postings(terms), declare({id: names}, proposals), passages)
+    return Indexed(terms, Postings(terms), declare({id: names}, proposals, {id: ends}), passages)
 
 
 class Reindexing:

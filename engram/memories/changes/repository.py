@@ -326,6 +326,7 @@ _REVISABLE = {
     "valid_until": _same,
     "stated_until": _same,
     "declared_entities": as_json,
+    "declared_relations": as_json,
     "dedup_hash": _same,
     "chunks": _same,
     "embedding": _same,

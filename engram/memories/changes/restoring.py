@@ -60,7 +60,7 @@ class RestorationService:
         for _ in range(ATTEMPTS):
             read = await self._read(scope, id, begins)
             if read is None:
-                return await self._writing.memories.get(scope, memory_id)
+                return await self._current(scope, id)
             try:
                 async with self._writing.database.transaction(scope) as connection:
                     await self._restore(connection, scope, read)
@@ -72,6 +72,13 @@ class RestorationService:
             await self._writing.projector.run(scope, read.memory.agent_id, [id], changed=True)
             return await self._writing.memories.get(scope, memory_id)
         raise ConflictProblem(CONTESTED)
+
+    async def _current(self, scope: Scope, id: UUID) -> MemoryDetail:
+        """What is current stays as it is; what it says holds again, where something newer had ended that."""
+        memory = await self._writing.memories.get(scope, str(id))
+        if memory.relations:
+            await self._writing.memories.state_again(scope, UUID(memory.agent_id), [id])
+        return memory
 
     async def _read(self, scope: Scope, id: UUID, begins: datetime | None) -> _Read | None:
         """None where there is nothing to restore. ``begins`` is when it will hold again, where that is known."""
@@ -95,6 +102,7 @@ class RestorationService:
             id,
             memory.content,
             declared=memory.declared_entities,
+            relations=memory.declared_relations,
             session_id=memory.session_id,
             valid_from=begins,
             language=language,
@@ -137,6 +145,9 @@ class RestorationService:
             await successions.draw(id, begins, between, now=now)
         await self._reindexing.replace(connection, scope, agent_id, id, read.found_by, standing=not memory.deleted)
         await self._writing.writer.owe(connection, scope, agent_id, [id], now, changed=True)
+        await self._writing.statements.restate(
+            connection, scope, agent_id, {id, *between.ids}, restored={id: now if undone else min(begins, now)}
+        )
         await self._writing.entities.recount(connection, scope, agent_id, {id, *between.ids})
         replaced = [between.before.id] if between.before is not None else []
         await self._audit.record(connection, scope, Action.memory_restore, agent_id=agent_id, targets=[id, *replaced])

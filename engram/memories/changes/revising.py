@@ -12,22 +12,24 @@ from asyncpg import UniqueViolationError
 
 from engram.audit.schemas import Action
 from engram.audit.service import Audit
+from engram.facts.statements.checking import check_relations
+from engram.facts.statements.stating import carried_over
 from engram.memories.changes.edges import ThematicLinks
 from engram.memories.changes.reindexing import Indexed, Reindexing, indexed
 from engram.memories.changes.repository import ChangeRepository
 from engram.memories.changes.rows import Standing, after
-from engram.memories.changes.schemas import MemoryUpdate
+from engram.memories.changes.schemas import MemoryUpdate, MemoryUpdated
 from engram.memories.changes.writing import Writing
 from engram.memories.dedup import dedup_hash
 from engram.memories.embedding import Embedded
-from engram.memories.schemas import MemoryDetail, MemoryItem
+from engram.memories.schemas import MemoryItem
 from engram.memories.service import ATTEMPTS, CONTESTED, memory_not_found
 from engram.problems import ConflictProblem, InvalidInputProblem
 from engram.tenants.scope import Scope
 
 SAID_ALREADY = "The same text stands already, as another memory of this user and session."
 
-_FOUND_BY = {"content", "declared_entities", "valid_from"}
+_FOUND_BY = {"content", "declared_entities", "declared_relations", "valid_from"}
 """What decides on a memory's terms and names."""
 
 
@@ -49,7 +51,7 @@ class RevisionService:
         self._links = links
         self._audit = Audit()
 
-    async def update(self, scope: Scope, memory_id: str, request: MemoryUpdate) -> MemoryDetail:
+    async def update(self, scope: Scope, memory_id: str, request: MemoryUpdate) -> MemoryUpdated:
         """Change what the request names, and keep what the memory was. A text that changes is embedded and linked anew.
 
         Raises NotFoundProblem where there is no such memory, ConflictProblem where it is at another version than the
@@ -57,12 +59,13 @@ class RevisionService:
         what the embedder raises.
         """
         id = UUID(memory_id)
+        await asyncio.to_thread(check_relations, request.relations or ())
         embedded: Embedded | None = None
         for _ in range(ATTEMPTS):
             revision = await self._revision(scope, id, request, embedded)
             embedded = revision.embedded
             if not revision.changes:
-                return await self._writing.memories.get(scope, memory_id)
+                return await self._updated(scope, memory_id, request)
             try:
                 written = await self._write(scope, id, revision)
             except UniqueViolationError:
@@ -71,8 +74,13 @@ class RevisionService:
                 continue  # changed by someone else since it was read
             if revision.found_by is not None:
                 await self._writing.projector.run(scope, written, [id], changed=True)
-            return await self._writing.memories.get(scope, memory_id)
+            return await self._updated(scope, memory_id, request)
         raise ConflictProblem(CONTESTED)
+
+    async def _updated(self, scope: Scope, memory_id: str, request: MemoryUpdate) -> MemoryUpdated:
+        memory = await self._writing.memories.get(scope, memory_id)
+        warnings = await self._writing.memories.ontology_warnings(scope, UUID(memory.agent_id), request.relations or ())
+        return MemoryUpdated(**memory.model_dump(), ontology_warnings=warnings)
 
     async def _revision(self, scope: Scope, id: UUID, request: MemoryUpdate, embedded: Embedded | None) -> _Revision:
         async with self._writing.database.snapshot(scope) as connection:
@@ -96,6 +104,7 @@ class RevisionService:
                 id,
                 changes.get("content", memory.content),
                 declared=changes.get("declared_entities", memory.declared_entities),
+                relations=changes.get("declared_relations", memory.declared_relations),
                 session_id=memory.session_id,
                 valid_from=changes.get("valid_from", memory.valid_from),
                 language=language,
@@ -134,6 +143,7 @@ class RevisionService:
                     await self._links.forget(connection, scope, memory.agent_id, id, now)
                 await self._reindexing.replace(connection, scope, memory.agent_id, id, revision.found_by, standing=True)
                 await self._writing.writer.owe(connection, scope, memory.agent_id, [id], now, changed=True)
+            await self._writing.statements.restate(connection, scope, memory.agent_id, [id])
             await self._writing.entities.recount(connection, scope, memory.agent_id, [id])
             await self._audit.record(
                 connection,
@@ -155,6 +165,7 @@ _SHOWN = {
     "valid_from",
     "valid_until",
     "declared_entities",
+    "declared_relations",
 }
 
 
@@ -170,6 +181,9 @@ def _changes(memory: Standing, request: MemoryUpdate) -> dict[str, Any]:
         wanted["tags"] = list(dict.fromkeys(request.tags or ()))
     if "entities" in given:
         wanted["declared_entities"] = [entity.model_dump(mode="json") for entity in request.entities or ()]
+    if "relations" in given:
+        declared = [relation.model_dump(mode="json") for relation in request.relations or ()]
+        wanted["declared_relations"] = carried_over(memory.declared_relations, declared, datetime.now(UTC))
     changes = {column: value for column, value in wanted.items() if value != getattr(memory, column)}
     for field in ("valid_from", "valid_until"):
         if field in changes and memory.superseded_by is not None:

@@ -12,7 +12,7 @@ from engram.http.disconnects import unless_disconnected
 from engram.http.documents import ANYWHERE, EMBEDDING, WITH_BODY, problems
 from engram.http.queries import PageQuery
 from engram.http.routing import StrictRoute
-from engram.memories.changes.schemas import MemoryHistory, MemoryPurged, MemorySet, MemoryUpdate
+from engram.memories.changes.schemas import MemoryHistory, MemoryPurged, MemorySet, MemoryUpdate, MemoryUpdated
 from engram.memories.schemas import MemoryCreated, MemoryDetail, MemoryItem
 from engram.wire import Id
 
@@ -62,7 +62,7 @@ async def update_memory(
     body: Annotated[MemoryUpdate, Body(openapi_examples=_UPDATE)],
     services: ServicesDep,
     scope: WriterScope,
-) -> MemoryDetail:
+) -> MemoryUpdated:
     """Changes what is named and nothing else. What it was stays in the history."""
     return await services.changes.revisions.update(scope, memory_id, body)
 

@@ -39,6 +39,7 @@ class Standing:
     deleted_at: datetime | None
     superseded_by: UUID | None
     declared_entities: list[dict[str, str]]
+    declared_relations: list[dict[str, Any]]
     dedup_hash: bytes | None
     chunks: int
     embedding: Vectors

@@ -6,10 +6,13 @@ from typing import Annotated, TypeVar
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
+from engram.facts.statements.schemas import Relations
 from engram.memories.schemas import (
     Entities,
     Memory,
+    MemoryDetail,
     MemoryItem,
+    OntologyWarnings,
     Tags,
 )
 from engram.wire import (
@@ -52,12 +55,15 @@ class MemoryUpdate(WireModel):
     valid_from: Omissible[Instant] = None
     valid_until: Instant | None = None
     entities: Omissible[Entities] = Field(default=None, description="All that it declares.")
+    relations: Omissible[Relations] = Field(default=None, description="All that it declares.")
     embedding: Omissible[Embedding] = Field(default=None, description="Of the new content, instead of computing one.")
     if_version: Omissible[Version] = Field(
         default=None, description="Change it only where this is its version; else the answer is 409."
     )
 
-    @field_validator("content", "tags", "metadata", "confidence", "valid_from", "entities", "embedding", "if_version")
+    @field_validator(
+        "content", "tags", "metadata", "confidence", "valid_from", "entities", "relations", "embedding", "if_version"
+    )
     @classmethod
     def _is_said(cls, value: T | None) -> T:
         if value is None:
@@ -69,6 +75,12 @@ class MemoryUpdate(WireModel):
         if self.embedding is not None and self.content is None:
             raise ValueError("embedding comes with the content that it is of")
         return self
+
+
+class MemoryUpdated(MemoryDetail):
+    """A memory as it was changed."""
+
+    ontology_warnings: OntologyWarnings = Field(default_factory=list)
 
 
 class MemoryVersion(Memory):
@@ -97,6 +109,7 @@ class MemoryPurged(ResponseModel):
     passages: int
     mentions: int
     edges: int = Field(description="With what they were before.")
+    statements: int = Field(default=0, description="Facts that followed from it.")
     entities: int = Field(description="Names that no other memory names.")
     facts: int = Field(default=0, description="Those that no other memory is a source of.")
     answers: int = Field(description="Answers kept for repeated requests.")

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.audit.schemas import Action
 from engram.audit.service import Audit
+from engram.facts.statements.checking import check_relations
 from engram.memories.changes.edges import SupersessionEdges
 from engram.memories.changes.order import ends
 from engram.memories.changes.repository import ChangeRepository
@@ -63,9 +64,13 @@ class SettingService:
         """
         agent = await self._writing.agents.get(scope, request.agent_id)
         slot = Slot(request.key, slot_hash(request.key, user_id=request.user_id, session_id=request.session_id))
+        await asyncio.to_thread(check_relations, request.relations)
         standing = await self._standing(scope, UUID(agent.id), slot, request)
         if standing is not None:
-            return await self._writing.memories.created(scope, standing, deduplicated=True, linked=True)
+            await self._state_again(scope, UUID(agent.id), standing, request)
+            return await self._writing.memories.created(
+                scope, standing, deduplicated=True, linked=True, relations=request.relations
+            )
         return await self._write(scope, _Value(UUID(agent.id), agent.language, request, slot, None))
 
     async def supersede(self, scope: Scope, memory_id: str, item: MemoryItem) -> MemoryCreated:
@@ -80,9 +85,14 @@ class SettingService:
                 raise memory_not_found(memory_id)
             language = await self._writing.agents.language(connection, scope, memory.agent_id)
         _check_superseding(memory, item)
+        await asyncio.to_thread(check_relations, item.relations)
         item = item.model_copy(update={"user_id": memory.user_id, "session_id": memory.session_id})
         slot = Slot(memory.key, memory.slot_hash) if memory.key is not None and memory.slot_hash is not None else None
         return await self._write(scope, _Value(memory.agent_id, language or "", item, slot, memory.id))
+
+    async def _state_again(self, scope: Scope, agent_id: UUID, id: UUID, item: MemoryItem) -> None:
+        if item.relations and item.valid_from is None:
+            await self._writing.memories.state_again(scope, agent_id, [id])
 
     async def _standing(self, scope: Scope, agent_id: UUID, slot: Slot, item: MemoryItem) -> UUID | None:
         """The value that holds already and says what is to be set: nothing need be embedded for that."""
@@ -121,11 +131,15 @@ class SettingService:
             except _Overtaken:
                 continue
             memories_written(created=int(created), deduplicated=int(not created))
+            if not created:
+                await self._state_again(scope, value.agent_id, id, value.item)
             linked = True
             if created:
                 with stage("write.link"):
                     linked = await self._writing.projector.run(scope, value.agent_id, [id])
-            return await self._writing.memories.created(scope, id, deduplicated=not created, linked=linked)
+            return await self._writing.memories.created(
+                scope, id, deduplicated=not created, linked=linked, relations=value.item.relations
+            )
         raise ConflictProblem(CONTESTED)
 
     async def _set(
@@ -156,6 +170,7 @@ class SettingService:
         until = ends(value.item.valid_until, begins, between.after)
         await successions.cut(between, begins, until, ended_by="set", now=now)
         await successions.draw(row.id, begins, between, now=now)
+        await self._writing.statements.restate(connection, scope, value.agent_id, {row.id, *between.ids})
         await self._writing.entities.recount(connection, scope, value.agent_id, {row.id, *between.ids})
         await self._note(connection, scope, Action.memory_set, value.agent_id, row.id, between)
         return row.id, True
@@ -195,6 +210,7 @@ class SettingService:
         ):
             raise _Overtaken
         await successions.draw(id, begins, between, now=now)
+        await self._writing.statements.restate(connection, scope, value.agent_id, {id, *between.ids})
         await self._writing.entities.recount(connection, scope, value.agent_id, {id, *between.ids})
         await self._note(connection, scope, Action.memory_supersede, value.agent_id, id, between)
         return id, id == row.id

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engram.agents.service import AgentService
 from engram.embeddings.base import Embedder
 from engram.entities.service import EntityService
+from engram.facts.statements.service import StatementService
 from engram.memories.embedding import Embedded, embed
 from engram.memories.projections import Projector
 from engram.memories.schemas import MemoryItem
@@ -27,6 +28,7 @@ class Writing:
     writer: MemoryWriter
     tuning: MemoryTuning
     propose_names: bool
+    statements: StatementService = field(default_factory=StatementService)
 
     async def embedded(self, item: MemoryItem) -> Embedded:
         """The vectors of one text. Raises what the embedder raises, and InvalidInputProblem for a given vector of the

@@ -6,7 +6,9 @@ Scope: every statement names the tenant and the agent. The memory is locked by t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -20,25 +22,35 @@ _OF_MEMORY = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text, and what was declared with it."""
+
+    content: str
+    entities: list[dict[str, str]]
+    relations: list[dict[str, Any]]
+
+
 class PurgeRepository:
     def __init__(self, connection: AsyncConnection, scope: Scope) -> None:
         self._driver = driver(connection)
         self._tenant_id = scope.tenant_id
 
-    async def texts(self, agent_id: UUID, id: UUID) -> list[tuple[str, list[dict[str, str]]]]:
-        """What a memory said and declared of entities, now and before."""
+    async def texts(self, agent_id: UUID, id: UUID) -> list[Said]:
+        """What a memory said and declared, now and before."""
         rows = await self._driver.fetch(
             """
-            SELECT content, declared_entities FROM memories WHERE agent_id = $1 AND tenant_id = $2 AND id = $3
+            SELECT content, declared_entities, declared_relations FROM memories
+            WHERE agent_id = $1 AND tenant_id = $2 AND id = $3
             UNION ALL
-            SELECT content, declared_entities FROM memory_versions
+            SELECT content, declared_entities, declared_relations FROM memory_versions
             WHERE agent_id = $1 AND tenant_id = $2 AND memory_id = $3
             """,
             agent_id,
             self._tenant_id,
             id,
         )
-        return [(row["content"], row["declared_entities"]) for row in rows]
+        return [Said(*row) for row in rows]
 
     async def edges(self, agent_id: UUID, id: UUID) -> int:
         """Erase the memory's edges, and say how many there were. In the order of their keys, as they are written."""
@@ -144,14 +156,18 @@ class PurgeRepository:
         return _rows(status)
 
     async def names(self, agent_id: UUID, names: Sequence[str], spellings: Sequence[str]) -> set[UUID]:
-        """Erase the entities among these that no memory names any more, and of others the spellings that none of their
-        memories declares; the entities that were erased."""
+        """Erase the entities among these that no memory or fact names any more, and of others the spellings that none
+        of their memories declares; the entities that were erased."""
         erased = await self._driver.fetch(
             """
             DELETE FROM entities WHERE ctid = ANY (ARRAY(
                 SELECT e.ctid FROM entities e
                 WHERE e.agent_id = $1 AND e.tenant_id = $2 AND e.name = ANY ($3::text[]) AND NOT EXISTS (
                     SELECT FROM mentions o WHERE o.agent_id = $1 AND o.tenant_id = $2 AND o.entity_id = e.id
+                ) AND NOT EXISTS (
+                    SELECT FROM facts f WHERE f.agent_id = $1 AND f.tenant_id = $2 AND f.subject_entity = e.id
+                ) AND NOT EXISTS (
+                    SELECT FROM facts f WHERE f.agent_id = $1 AND f.tenant_id = $2 AND f.object_entity = e.id
                 )
                 ORDER BY e.name FOR UPDATE
             ))
@@ -172,6 +188,14 @@ class PurgeRepository:
                     JOIN memories m ON m.agent_id = $1 AND m.tenant_id = $2 AND m.id = o.memory_id
                     WHERE o.agent_id = $1 AND o.tenant_id = $2 AND o.entity_id = e.id
                         AND m.declared_entities @> jsonb_build_array(jsonb_build_object('name', a.alias))
+                )
+                AND NOT EXISTS (
+                    SELECT FROM facts f
+                    WHERE f.agent_id = $1 AND f.tenant_id = $2 AND f.subject_entity = e.id AND f.subject = a.alias
+                )
+                AND NOT EXISTS (
+                    SELECT FROM facts f
+                    WHERE f.agent_id = $1 AND f.tenant_id = $2 AND f.object_entity = e.id AND f.object = a.alias
                 )
             """,
             agent_id,

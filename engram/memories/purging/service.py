@@ -17,11 +17,12 @@ from engram.db.database import Database
 from engram.entities.declaration import declare
 from engram.entities.proposals import proposed_names
 from engram.entities.service import EntityService
+from engram.facts.statements.service import StatementService
 from engram.memories.changes.repository import ChangeRepository
 from engram.memories.changes.rows import Standing
 from engram.memories.changes.schemas import MemoryPurged
 from engram.memories.purging.facts import FactSources
-from engram.memories.purging.repository import ExpiredMemories, PurgeRepository
+from engram.memories.purging.repository import ExpiredMemories, PurgeRepository, Said
 from engram.memories.repository import MemoryRepository
 from engram.memories.service import ATTEMPTS, CONTESTED, memory_not_found
 from engram.problems import ConflictProblem, NotFoundProblem
@@ -50,6 +51,7 @@ class PurgeService:
         self._agents = agents
         self._entities = entities
         self._facts = facts
+        self._statements = StatementService(entities)
         self._recovery = recovery
         self._audit = Audit()
 
@@ -124,6 +126,7 @@ class PurgeService:
         """What was erased, by the names of the receipt."""
         agent_id, id = memory.agent_id, memory.id
         purges, memories = PurgeRepository(connection, scope), MemoryRepository(connection, scope)
+        statements = await self._statements.erase(connection, scope, agent_id, id)
         facts = await self._facts.forget(connection, scope, agent_id, id)
         edges = await purges.edges(agent_id, id)
         passages = await purges.passages(agent_id, id)
@@ -146,6 +149,7 @@ class PurgeService:
             "passages": passages,
             "edges": edges,
             "entities": len(entities),
+            "statements": statements,
             "facts": facts,
             "answers": answers,
             **erased,
@@ -156,9 +160,10 @@ def _deleted_by(memory: Standing, moment: datetime) -> bool:
     return memory.deleted_at is not None and memory.deleted_at <= moment
 
 
-def _declared(id: UUID, said: Sequence[tuple[str, list[dict[str, str]]]], language: str) -> tuple[list[str], list[str]]:
+def _declared(id: UUID, said: Sequence[Said], language: str) -> tuple[list[str], list[str]]:
     """The canonical names and the spellings of what a memory declared, or could have had proposed."""
-    names = [(entity["name"], False) for _, entities in said for entity in entities]
-    proposals = [name for content, _ in said for name in proposed_names(content, stop_words(language))]
-    declaration = declare({id: names}, {id: proposals})
+    names = [(entity["name"], False) for each in said for entity in each.entities]
+    proposals = [name for each in said for name in proposed_names(each.content, stop_words(language))]
+    ends = [relation[end] for each in said for relation in each.relations for end in ("subject", "object")]
+    declaration = declare({id: names}, {id: proposals}, {id: ends})
     return sorted(declaration.spellings), sorted(set().union(*declaration.spellings.values(), set()))

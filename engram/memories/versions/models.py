@@ -72,6 +72,7 @@ class MemoryVersionRow(Base):
     tags: Mapped[list[str]] = mapped_column(ARRAY(Text))
     extra: Mapped[dict[str, Any]] = mapped_column("metadata", JSONB)
     declared_entities: Mapped[list[dict[str, str]]] = mapped_column(JSONB)
+    declared_relations: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, server_default=text("'[]'::jsonb"))
     chunks: Mapped[int] = mapped_column(Integer)
     asks: Mapped[bool]
     # Of the words in ``lexemes``, as in ``memory_lexemes``.

@@ -20,6 +20,7 @@ def memory(row: Row) -> dict[str, Any]:
         "version": row["version"],
         "updated_at": row["updated_at"],
         **_state(row),
+        "stated_at": row.get("stated_at"),
         "twin": _twin(row),
         "owed": row["owed"],
     }
@@ -120,6 +121,7 @@ def _state(row: Row) -> dict[str, Any]:
         "deleted_at": row["deleted_at"],
         "superseded_by": row["superseded_by"],
         "entities": row["declared_entities"],
+        "relations": row["declared_relations"],
         "chunks": row["chunks"],
     }
     if "embedding" in row:

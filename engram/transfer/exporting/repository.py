@@ -21,7 +21,8 @@ PAGE = 500
 
 _STATE = (
     "status, content, key, user_id, session_id, tags, metadata, source, confidence, valid_from, valid_until,"
-    " stated_until, earlier, recorded_at, deleted_at, superseded_by, declared_entities, chunks"
+    " stated_until, earlier, recorded_at, deleted_at, superseded_by, declared_entities,"
+    " declared_relations, chunks"
 )
 _EDGE = (
     "source_id, target_id, relation_type, weight, origin, label, reason, valid_from, valid_until, earlier,"
@@ -60,7 +61,12 @@ class ExportRepository:
     async def agent(self) -> Row | None:
         row = await self._driver.fetchrow(
             """
-            SELECT id, name, language, metadata, decay_multipliers, hop_penalty, created_at, updated_at FROM agents
+            SELECT id, name, language, metadata, decay_multipliers, hop_penalty, created_at, updated_at, (
+                SELECT jsonb_build_object(
+                    'entity_types', o.entity_types, 'verbs', o.verbs, 'attributes', o.attributes
+                ) FROM ontologies o WHERE o.agent_id = $1 AND o.tenant_id = $2
+            ) AS ontology
+            FROM agents
             WHERE id = $1 AND tenant_id = $2 AND ($3::uuid IS NULL OR id = $3) AND NOT importing
             """,
             self._selection.agent_id,
@@ -92,7 +98,9 @@ class ExportRepository:
 
     async def memories(self) -> AsyncIterator[list[Row]]:
         """With the projections that are owed to each, and its passages' vectors where vectors are wanted."""
-        columns = f"id, version, updated_at, dedup_hash, {_STATE}{self._embedding}"
+        # As of a moment a memory is as if it had never been anything else.
+        stated = ", stated_at" if self._selection.whole else ""
+        columns = f"id, version, updated_at, dedup_hash, {_STATE}{stated}{self._embedding}"
         async for page in self._portions(self._selection.memories, columns, ("m.id",), ("uuid",)):
             ids = [row["id"] for row in page]
             owed = await self._owed(ids)

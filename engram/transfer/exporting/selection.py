@@ -13,13 +13,16 @@ from engram.memories.predicates import Visibility
 
 _MEMORY = (
     "agent_id, tenant_id, content, key, user_id, session_id, tags, metadata, source, confidence, valid_from,"
-    " valid_until, stated_until, earlier, recorded_at, deleted_at, superseded_by, status, declared_entities, chunks,"
-    " embedding"
+    " valid_until, stated_until, earlier, recorded_at, deleted_at, superseded_by, status, declared_entities,"
+    " declared_relations, chunks, embedding"
 )
 _EDGE = (
     "agent_id, tenant_id, source_id, target_id, relation_type, weight, origin, label, reason, valid_from, valid_until,"
     " earlier, recorded_at, invalidated_at"
 )
+
+_APPENDED = "f.memory_id IS NULL"
+"""What is stated with memories is stated again from them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,13 +114,17 @@ class Selection:
     def facts(self, p: Parameters) -> str:
         """Rows ``f``: with ``at`` those that were believed and held."""
         if self.at is None:
-            return f"facts f WHERE {self.mine('f', p)}" + ("" if self.history else " AND f.status = 'standing'")
+            standing = "" if self.history else " AND f.status = 'standing'"
+            return f"facts f WHERE {self.mine('f', p)} AND {_APPENDED}{standing}"
         believed = Believed.of(self.tenant_id, self.agent_id, valid_at=self.at, known_at=self.known_at)
-        return f"{believed.facts(p)} f WHERE {believed.seen('f', p)}"
+        return f"{believed.facts(p)} f WHERE {believed.seen('f', p)} AND {_APPENDED}"
 
     def closures(self, p: Parameters) -> str:
         """Rows ``c``."""
-        return f"fact_closures c WHERE {self.mine('c', p)}"
+        return (
+            f"fact_closures c WHERE {self.mine('c', p)} AND EXISTS (SELECT FROM facts f WHERE {self.mine('f', p)}"
+            f" AND f.id = c.fact_id AND {_APPENDED})"
+        )
 
     def merges(self, p: Parameters) -> str:
         """Rows ``g``. A merge holds whenever it is believed."""

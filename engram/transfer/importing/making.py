@@ -14,6 +14,7 @@ from engram.agents.schemas import Agent
 from engram.audit.schemas import Action
 from engram.audit.service import Audit
 from engram.embeddings.base import Embedder
+from engram.facts.statements.service import StatementService
 from engram.memories.registration import model_replaced
 from engram.problems import ConflictProblem, InvalidInputProblem, UnavailableProblem
 from engram.tenants.database import TenantDatabase
@@ -39,6 +40,10 @@ _CONSTRAINTS = {
     "mentions_agent_id_entity_id_fkey": ("entity_id", "is no entity of this file"),
 }
 """What the database found wrong with a line: the field, and what is said of it."""
+
+
+STATED_AT_ONCE = 500
+"""Memories of which facts are stated in one transaction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +220,7 @@ class Making:
         """Show the agent, in the place of one of its name that holds nothing."""
         staging = self._staging
         agent = self._header.agent
+        await self._state_relations()
         try:
             async with self._database.administration(staging.scope) as connection:
                 rows = staging.rows(connection)
@@ -248,6 +254,18 @@ class Making:
         except asyncpg.UniqueViolationError:
             raise self._taken() from None
         return Agent.model_validate(shown)
+
+    async def _state_relations(self) -> None:
+        """State facts from what memories declare: a file has only that."""
+        statements, last = StatementService(), None
+        while True:
+            async with self._staging.writing() as tables:
+                ids = await statements.state_next(
+                    tables.connection, self._staging.scope, self._staging.agent_id, after=last, most=STATED_AT_ONCE
+                )
+            if len(ids) < STATED_AT_ONCE:
+                return
+            last = ids[-1]
 
     async def _check_successors(self, rows: ImportRepository) -> None:
         id = await rows.unfollowed()

@@ -14,6 +14,7 @@ from engram.agents.erasure import HELD_BY_AGENT, erase_agent
 from engram.db.database import driver
 from engram.db.vectors import packed
 from engram.entities.occurring.repository import OccurrenceRepository
+from engram.facts.ontology.repository import OntologyRepository
 from engram.memories.rows import as_json
 from engram.memories.term_repository import TermRepository
 from engram.tenants.scope import Scope
@@ -30,6 +31,7 @@ _STATE = {
     "tags": "jsonb",
     "metadata": "jsonb",
     "declared_entities": "jsonb",
+    "declared_relations": "jsonb",
     "source": "text",
     "confidence": "float8",
     "valid_from": "timestamptz",
@@ -65,7 +67,14 @@ _BELIEF = {
 }
 _KNOWN = {"recorded_from": "timestamptz", "recorded_until": "timestamptz"}
 _TABLES: Mapping[str, Mapping[str, str]] = {
-    "memories": {"id": "uuid", **_STATE, "version": "int", "updated_at": "timestamptz", "dedup_hash": "bytea"},
+    "memories": {
+        "id": "uuid",
+        **_STATE,
+        "version": "int",
+        "updated_at": "timestamptz",
+        "stated_at": "timestamptz",
+        "dedup_hash": "bytea",
+    },
     "memory_versions": {
         "memory_id": "uuid",
         "version": "int",
@@ -125,7 +134,8 @@ _READ = {
 
 class ImportRepository:
     def __init__(self, connection: AsyncConnection, scope: Scope, agent_id: UUID, model_id: int) -> None:
-        self._connection = connection
+        self.connection = connection
+        self._scope = scope
         self._terms = TermRepository(connection, scope)
         self._occurrences = OccurrenceRepository(connection, scope)
         self._driver = driver(connection)
@@ -151,6 +161,10 @@ class ImportRepository:
             agent.hop_penalty,
             now,
         )
+        if agent.ontology is not None:
+            await OntologyRepository(self.connection, self._scope).put(
+                self._agent_id, **agent.ontology.model_dump(), now=now
+            )
 
     async def touch(self, now: datetime) -> bool:
         """Say that the import goes on, and keep it from being given up until the transaction ends; false where it was
@@ -202,7 +216,7 @@ class ImportRepository:
             self._tenant_id,
         )
         if held:
-            await erase_agent(self._connection, self._agent_id)
+            await erase_agent(self.connection, self._agent_id)
 
     async def in_turn(self) -> None:
         """Until the transaction ends no other import of the tenant takes ids."""
@@ -411,7 +425,7 @@ class ImportRepository:
 
     async def replace(self, id: UUID) -> None:
         """Erase an agent that holds nothing, and is locked."""
-        await erase_agent(self._connection, id)
+        await erase_agent(self.connection, id)
 
     async def count(self, memories: int, terms: int, passages: int) -> None:
         await self._driver.execute(

@@ -17,6 +17,7 @@ from engram.memories.postings import Postings
 from engram.memories.rows import IndexedTerms, as_json
 from engram.transfer.importing.reading import Batch, Numbered
 from engram.transfer.renaming import Renaming
+from engram.transfer.schemas import DeclaredRelation
 from engram.transfer.vectors import from_text
 
 Row = dict[str, Any]
@@ -114,6 +115,7 @@ class Rows:
                     **state,
                     "version": line.version,
                     "updated_at": line.updated_at,
+                    "stated_at": line.stated_at,
                     "dedup_hash": dedup_hash(
                         line.content, user_id=line.user_id, session_id=line.session_id, key=line.key, valid_from=dated
                     )
@@ -213,6 +215,7 @@ class Rows:
             "tags": as_json(line.tags),
             "metadata": as_json(line.metadata),
             "declared_entities": as_json(declared),
+            "declared_relations": as_json([_relation(relation) for relation in line.relations]),
             "source": line.source,
             "confidence": line.confidence,
             "valid_from": line.valid_from,
@@ -274,3 +277,9 @@ def _multirange(periods: Sequence[Sequence[datetime | None]] | None) -> str | No
 
 def _bound(moment: datetime | None) -> str:
     return f'"{moment.isoformat()}"' if moment is not None else ""
+
+
+def _relation(relation: DeclaredRelation) -> dict[str, Any]:
+    """Without the moment where there is none, as it is written."""
+    given = relation.model_dump(mode="json")
+    return {part: value for part, value in given.items() if part != "stated_at" or value is not None}

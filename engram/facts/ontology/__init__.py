@@ -1,0 +1,1 @@
+"""Which kinds and relations an agent prefers, and which relations have one value."""
