@@ -10,6 +10,7 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
+from engram.characters import one_line
 from engram.db.moments import aware
 from engram.entities.canonical import canonical_name
 from engram.facts.keys import node_key, slot_key, word_key
@@ -73,7 +74,7 @@ def prepare(items: Sequence[FactItem], ids: Sequence[UUID] | None = None) -> Pre
             entity = canonical_name(text)
             entities.append(entity)
             if entity is not None:
-                prepared.names.setdefault(entity, set()).add(text)
+                prepared.names.setdefault(entity, set()).add(one_line(text))
             name = (item.user_id, node_name(text))
             node = nodes.get(name)
             if node is None:

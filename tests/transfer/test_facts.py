@@ -67,7 +67,7 @@ async def test_a_copy_answers_walks_and_lists_as_the_original_and_is_exported_th
     copy = await exported(http, beside)
     renamed = [
         (old["id"], new["id"])
-        for kind in ("memory", "fact", "merge")
+        for kind in ("memory", "entity", "fact", "merge")
         for old, new in zip(of_type(file, kind), of_type(copy, kind), strict=True)
     ]
     assert all(old != new for old, new in renamed)

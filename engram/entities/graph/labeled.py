@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from engram.db.moments import aware
 from engram.db.parameters import Parameters
 from engram.entities.graph.repository import EntityGraphRepository, Merged, Observed
-from engram.entities.graph.schemas import Direction
+from engram.entities.graph.schemas import TripleDirection
 from engram.entities.graph.walk import Entity, Via
 from engram.facts.schemas import Provenance
 
@@ -87,8 +87,8 @@ class LabeledGraphRepository(EntityGraphRepository):
             LEFT JOIN fact_memories t ON {observed.mine("t", p)} AND t.fact_id = s.id
             """
             for near, far, direction in (
-                ("subject_entity", "object_entity", Direction.out),
-                ("object_entity", "subject_entity", Direction.into),
+                ("subject_entity", "object_entity", TripleDirection.out),
+                ("object_entity", "subject_entity", TripleDirection.into),
             )
         ]
         return " UNION ALL ".join(parts)
@@ -114,4 +114,4 @@ class LabeledGraphRepository(EntityGraphRepository):
             return None
         # Extracted comes before facet, and that before inferred, as in the alphabet.
         provenance = Provenance(row["provenance"]) if row["provenance"] is not None else None
-        return Via(row["relation"], Direction(row["direction"]), provenance)
+        return Via(row["relation"], TripleDirection(row["direction"]), provenance)

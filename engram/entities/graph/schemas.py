@@ -29,7 +29,7 @@ class Side(StrEnum):
     second = "second"
 
 
-class Direction(StrEnum):
+class TripleDirection(StrEnum):
     """How a triple is walked."""
 
     out = "out"
@@ -93,7 +93,7 @@ class TraverseNode(ResponseModel):
     via_relation: str | None = Field(
         default=None, description="Of triples: how it relates to its parent, as most memories have it."
     )
-    via_direction: Direction | None = Field(default=None, description="`out`: its parent is the subject.")
+    via_direction: TripleDirection | None = Field(default=None, description="`out`: its parent is the subject.")
     via_provenance: Provenance | None = None
 
 
@@ -120,7 +120,7 @@ class EntityPathEdge(ResponseModel):
     valid_from: Instant | None
     valid_until: Instant | None
     relation: str | None = Field(default=None, description="Of triples: what most memories say of the two.")
-    direction: Direction | None = Field(default=None, description="`out`: the source is the subject.")
+    direction: TripleDirection | None = Field(default=None, description="`out`: the source is the subject.")
     provenance: Provenance | None = None
 
 

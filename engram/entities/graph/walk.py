@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from engram.entities.graph.schemas import Direction
+from engram.entities.graph.schemas import TripleDirection
 from engram.facts.schemas import Provenance
 
 
@@ -27,7 +27,7 @@ class Via:
     """What a triple says of a node and its parent."""
 
     relation: str
-    direction: Direction
+    direction: TripleDirection
     provenance: Provenance | None
 
 
