@@ -17,6 +17,9 @@ from engram.wire import A_NUMBER, Id, Instant, Label, Query, ResponseModel, Trut
 MAX_BATCH = 1000
 MAX_SOURCES = 64
 
+MAX_MERGES = 5_000
+"""That stand, of an agent: each walk reads them."""
+
 MAX_HOPS = 4
 MAX_PATHS = 200
 DEFAULT_HOPS = 2

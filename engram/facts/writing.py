@@ -28,9 +28,10 @@ from engram.facts.schemas import (
     FactsAppended,
     FactStatus,
 )
-from engram.facts.slots import TICK, Appending, appending, changing, later_than
+from engram.facts.slots import TICK, Appending, appending, changing, later_than, news
 from engram.facts.statements.service import StatementService
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
+from engram.telemetry.counting import facts_written
 from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 
@@ -69,6 +70,7 @@ class FactWriting:
             done = await self._append(connection, scope, agent_id, await asyncio.to_thread(prepare, [request]), "{1}")
             id = done.new[0][0].id
             row = (await FactRepository(connection, scope).by_ids(agent_id, [id]))[id]
+        facts_written(1)
         return FactAppended.model_construct(**fields_of(row), closed=_closed(done))
 
     async def append_many(self, scope: Scope, request: FactBatch, ids: Sequence[UUID] | None = None) -> FactsAppended:
@@ -82,6 +84,7 @@ class FactWriting:
                 done = await self._append(connection, scope, UUID(request.agent_id), prepared, "items.{0}.{1}")
         except UniqueViolationError:
             raise ConflictProblem("There is a fact with one of these ids already.") from None
+        facts_written(len(done.new))
         return FactsAppended.model_construct(ids=[str(fact.id) for fact, _, _ in done.new], closed=_closed(done))
 
     async def delete(self, scope: Scope, id: str) -> FactChanged:
@@ -108,8 +111,7 @@ class FactWriting:
         entities = await self._entities.named(connection, scope, agent_id, prepared.names)
         await facts.lock_slots(agent_id, {fact.slot for fact in prepared.facts})
         now = datetime.now(UTC)
-        # Of a slot in which nothing is to be superseded nothing need be known.
-        rows = await facts.unended(agent_id, _starts(prepared.facts, now))
+        rows = await facts.touched(agent_id, news(prepared.facts, now))
         now = later_than(rows, now)
         _check_windows(prepared.facts, now, field)
         done = appending(prepared.facts, rows, now)
@@ -188,16 +190,6 @@ class FactWriting:
         details: Mapping[str, JsonValue],
     ) -> None:
         await self._audit.record(connection, scope, action, agent_id=agent_id, targets=ids, details=details)
-
-
-def _starts(facts: Sequence[NewFact], now: datetime) -> dict[UUID, datetime]:
-    """By slot, when the first of these begins that ends others or may be ended."""
-    starts: dict[UUID, datetime] = {}
-    for fact in facts:
-        if fact.item.supersede:
-            begins = fact.item.valid_from or now
-            starts[fact.slot] = min(begins, starts.get(fact.slot, begins))
-    return starts
 
 
 def _check_windows(facts: Sequence[NewFact], now: datetime, field: str) -> None:

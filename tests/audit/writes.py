@@ -11,6 +11,7 @@ import httpx
 
 from engram.db.database import driver
 from engram.transfer.example import EMPTY_EXPORT
+from engram.transfer.schemas import RECORDS
 from tests.fixtures.servers import openapi
 
 
@@ -213,7 +214,7 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
         case "delete_agent":
             return Expected("agent.delete", world.agent, [world.agent], {"name": "clerk"})
         case "import_agent":
-            counts = dict.fromkeys(("memory", "memory_version", "entity", "mention", "edge", "edge_version"), 0)
+            counts = dict.fromkeys(RECORDS, 0)
             return Expected("agent.import", body["id"], [body["id"]], {"name": "newcomer", **counts})
         case "create_memory":
             return Expected("memory.create", world.agent, [body["id"]])

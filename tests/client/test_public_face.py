@@ -58,6 +58,8 @@ def test_importing_the_clients_loads_wire_models_and_no_server() -> None:
         "engram.health",
         "engram.facts.names",
         "engram.memories.criteria",
+        "engram.transfer.fact_lines",
+        "engram.transfer.line",
         "engram.memories.filters",
         "engram.proxies",
         "engram.transfer.lines",

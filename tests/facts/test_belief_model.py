@@ -55,7 +55,8 @@ NAMES = ("alice", "acme", "tokyo", "Robert", "robert", "bob")
 QUESTIONS = ("alice", "where is acme", "tokyo bob", "robert", "bob", "alice acme tokyo robert bob")
 
 begins = st.sampled_from([None, *PAST, *PAST, *FUTURE])
-lasts = st.sampled_from([None, None, None, timedelta(days=45), timedelta(days=60_000)])
+lasts = st.sampled_from([None, None, None, timedelta(days=31), timedelta(days=45), timedelta(days=60_000)])
+"""Some end where the next month begins."""
 chances = st.integers(0, 2**20)
 
 items = st.builds(

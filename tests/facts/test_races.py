@@ -13,11 +13,13 @@ from uuid import UUID, uuid4
 import pytest
 
 from engram.agents.schemas import AgentCreate
+from engram.db.database import driver
 from engram.facts import Fact, InMemoryFactStore
 from engram.facts.repository import FactFilter
 from engram.facts.schemas import FactAppend, FactBatch, FactHistory, FactItem, FactStatus, StoredFact
 from engram.problems import ConflictProblem, NotFoundProblem
 from engram.services import Services
+from engram.settings import Settings
 from engram.tenants.scope import DEFAULT_SCOPE
 from tests.facts.beliefs import Believed, Said, believed
 
@@ -27,6 +29,12 @@ LIMIT = 120
 
 ALL = FactFilter(user_id=None)
 EMPLOYER = {"subject": "alice", "predicate": "works_at"}
+
+
+@pytest.fixture
+def settings(database_url: str, make_settings: Callable[..., Settings]) -> Settings:
+    """All of them wait for a connection for as long as it takes."""
+    return make_settings(database_url, pool_size=10, pool_timeout=LIMIT)
 
 
 @pytest.fixture
@@ -87,23 +95,52 @@ async def test_of_many_who_contradict_each_other_at_once_each_has_its_time(
     assert {fact.id: (fact.valid_until, fact.superseded_by) for fact in facts} == ends
 
 
-async def test_batches_that_write_the_same_slots_in_opposite_order_do_not_wait_in_a_circle(
+async def test_batches_that_write_the_same_slots_in_any_order_do_not_wait_in_a_circle(
     services: Services, agent_id: str
 ) -> None:
-    people = [f"person {number}" for number in range(20)]
+    people = [f"person {number}" for number in range(40)]
+
+    def named(writer: int) -> list[str]:
+        """All in one order or the other, or some of them."""
+        if writer % 3 == 2:
+            return random.Random(writer).sample(people, 5 + writer)
+        return people[:: -1 if writer % 3 else 1]
 
     async def write(writer: int) -> list[str]:
-        items = [FactItem(subject=name, predicate="works_at", object=f"employer {writer}") for name in people]
-        batch = FactBatch(agent_id=agent_id, items=items[:: 1 if writer % 2 else -1])
-        return (await services.facts.append_many(DEFAULT_SCOPE, batch)).ids
+        items = [FactItem(subject=name, predicate="works_at", object=f"employer {writer}") for name in named(writer)]
+        return (await services.facts.append_many(DEFAULT_SCOPE, FactBatch(agent_id=agent_id, items=items))).ids
 
     async with asyncio.timeout(LIMIT):
-        written = await asyncio.gather(*map(write, range(24)))
-    assert len({id for ids in written for id in ids}) == 24 * len(people)
+        written = await asyncio.gather(*map(write, range(30)))
+    stored = 0
     for name in people:
         facts = await every_fact(services, agent_id, FactFilter(user_id=None, subject=name))
-        assert len(facts) == 24
         assert tile_time(facts)
+        stored += len(facts)
+    assert stored == len({id for ids in written for id in ids}) == sum(len(named(writer)) for writer in range(30))
+
+
+async def test_what_is_learnt_later_is_later_whatever_the_clocks_of_several_servers_say(
+    services: Services, agent_id: str
+) -> None:
+    async def write(employer: str) -> StoredFact:
+        return await services.facts.append(DEFAULT_SCOPE, FactAppend(agent_id=agent_id, object=employer, **EMPLOYER))
+
+    acme = await write("acme")
+    # The clock of the server that wrote it is an hour ahead.
+    async with services.database.transaction() as connection:
+        await driver(connection).execute(
+            "UPDATE facts SET recorded_at = $2, updated_at = $2, valid_from = $2 WHERE id = $1",
+            UUID(acme.id),
+            acme.recorded_at + timedelta(hours=1),
+        )
+    initech = await write("initech")
+    assert initech.recorded_at > acme.recorded_at + timedelta(hours=1)
+    assert tile_time(await every_fact(services, agent_id))
+    assert tile_time(await every_fact(services, agent_id, known_at=initech.recorded_at))
+    undone = await services.facts.undo(DEFAULT_SCOPE, initech.id)
+    assert undone.updated_at > initech.recorded_at
+    assert [fact.id for fact in await every_fact(services, agent_id)] == [acme.id]
 
 
 async def test_in_one_slot_of_many_values_nobody_ends_another(services: Services, agent_id: str) -> None:

@@ -84,13 +84,12 @@ async def test_a_predicate_is_one_however_it_is_spelt() -> None:
 
 
 async def test_windows_that_only_touch_end_nothing() -> None:
-    held = await windows(
-        await store_of(
-            fact("alice works_at acme", valid_until=day(5)),
-            fact("alice works_at initech", valid_from=day(5), valid_until=day(9)),
-        )
+    store = await store_of(
+        fact("alice works_at acme", valid_until=day(5)),
+        fact("alice works_at initech", valid_from=day(5), valid_until=day(9)),
     )
-    assert held == {"acme": (day(1), day(5)), "initech": (day(5), day(9))}
+    assert await windows(store) == {"acme": (day(1), day(5)), "initech": (day(5), day(9))}
+    assert {each.superseded_by for each in await store.query(user_id="alice")} == {None}
 
 
 async def test_a_fact_beside_others_is_ended_by_what_comes_after_it() -> None:

@@ -52,6 +52,13 @@ async def fill(services: Services, scope: Scope) -> None:
             await services.graph.create_edge(scope, edge.model_copy(update={"reason": because}))
             value = MemorySet(agent_id=agent.id, key="note/last", content=f"It is {because}.")
             await services.changes.setting.set(scope, value)
+        # The second supersedes the first.
+        for employer in ("Acme", "Initech"):
+            fact = FactAppend(
+                agent_id=agent.id, subject="Alice", predicate="works_at", object=employer, sources=[first]
+            )
+            await services.facts.append(scope, fact)
+        await services.facts.merges.merge(scope, MergeCreate(agent_id=agent.id, name="Acme", other="Acme Corp"))
         await services.jobs.rebuild_links(scope, agent.id)
         for value in ("Acme", "Initech"):
             fact = FactAppend(agent_id=agent.id, subject="Alice", predicate="works_at", object=value, sources=[first])

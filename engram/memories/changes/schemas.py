@@ -111,4 +111,5 @@ class MemoryPurged(ResponseModel):
     edges: int = Field(description="With what they were before.")
     statements: int = Field(default=0, description="Facts that followed from it.")
     entities: int = Field(description="Names that no other memory names.")
+    facts: int = Field(default=0, description="Those that no other memory is a source of.")
     answers: int = Field(description="Answers kept for repeated requests.")
