@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from engram.db.database import driver
 from engram.facts.repository import FactFilter
-from engram.facts.schemas import ClosurePolicy, StoredFact
+from engram.facts.schemas import ClosurePolicy, FactBatch, FactItem, GraphQuestion, StoredFact
 from engram.facts.statements.service import StatementService
 from engram.memories.schemas import MemoryItem
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
@@ -178,6 +179,51 @@ async def test_an_undo_by_hand_lets_what_it_ended_hold_on(teller: Teller) -> Non
         (ClosurePolicy.cardinality, False),
         (None, True),
     ]
+
+
+async def test_chains_of_facts_lead_over_what_memories_state(teller: Teller) -> None:
+    memory = await teller.say("Alice is at Acme", ["Alice", "worksAt", "Acme"])
+    item = FactItem(subject="Acme", predicate="operates_in", object="Tokyo")
+    await teller.services.facts.append_many(DEFAULT_SCOPE, FactBatch(agent_id=teller.space.agent_id, items=[item]))
+    question = GraphQuestion(agent_id=teller.space.agent_id, query="Where is Alice?")
+    answer = await teller.services.facts.answer(DEFAULT_SCOPE, question)
+    assert [path.rendered for path in answer.paths] == [
+        "alice —works_at→ acme",
+        "alice —works_at→ acme —operates_in→ tokyo",
+    ]
+    assert [source.id for source in answer.memories] == [memory.id]
+    await teller.delete(memory.id)
+    assert (await teller.services.facts.answer(DEFAULT_SCOPE, question)).paths == []
+
+
+async def test_writers_of_the_same_names_wait_for_each_other_and_none_fails(teller: Teller) -> None:
+    """Memories and facts that name the same new entities, in one order and in the other, while others go."""
+
+    def said(number: int) -> list[list[str]]:
+        found = [["user", "lives_in", f"Town{number % 3}"], [f"Town{number % 3}", "near", f"Town{(number + 1) % 3}"]]
+        return found if number % 2 else found[::-1]
+
+    async def append(number: int) -> None:
+        items = [
+            FactItem(subject=subject, predicate=predicate, object=object) for subject, predicate, object in said(number)
+        ]
+        request = FactBatch(agent_id=teller.space.agent_id, items=items)
+        await teller.services.facts.append_many(DEFAULT_SCOPE, request)
+
+    gone = [(await teller.say(f"early {number}", *said(number))).id for number in range(4)]
+    async with asyncio.timeout(60):
+        await asyncio.gather(
+            *(teller.say(f"text {number}", *said(number)) for number in range(8)),
+            *(teller.set(f"key {number % 2}", f"value {number}", *said(number)) for number in range(6)),
+            *(append(number) for number in range(4)),
+            *(teller.delete(id) for id in gone[:2]),
+            *(teller.purge(id) for id in gone[2:]),
+        )
+    lines = await teller.lines(subject="user", relation="lives_in", adapter="declared")
+    assert len(lines) == 1
+    before = await shown(teller)
+    await remade(teller)
+    assert await shown(teller) == before
 
 
 async def remade(teller: Teller) -> None:

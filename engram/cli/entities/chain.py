@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from engram.cli.entities.options import MinCoOccurOption
+from engram.cli.entities.options import LabeledOption, MinCoOccurOption, RelationsOption
 from engram.cli.options import DEFAULT_AGENT, AgentOption, AsOfOption, JsonOption, UrlOption
 from engram.cli.output import answers, write_json
 from engram.cli.remote import agent_id, connected
@@ -20,6 +20,8 @@ def path(
     agent: AgentOption = DEFAULT_AGENT,
     max_hops: Annotated[int, typer.Option("--max-hops", min=1, max=4, help="How long it may be.")] = 3,
     min_co_occur: MinCoOccurOption = 1,
+    labeled: LabeledOption = False,
+    relation: RelationsOption = None,
     as_of: AsOfOption = None,
     url: UrlOption = None,
     as_json: JsonOption = False,
@@ -32,6 +34,8 @@ def path(
             target,
             max_hops=max_hops,
             min_co_occur=min_co_occur,
+            labeled=labeled or None,
+            relations=relation or None,
             as_of=as_of,
         )
     if as_json:

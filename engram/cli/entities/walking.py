@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
-from engram.cli.entities.options import EntityArgument, MinCoOccurOption, unknown
+from engram.cli.entities.options import EntityArgument, LabeledOption, MinCoOccurOption, RelationsOption, unknown
 from engram.cli.options import DEFAULT_AGENT, AgentOption, AsOfOption, JsonOption, UrlOption
 from engram.cli.output import answers, write_json
 from engram.cli.remote import agent_id, connected
@@ -31,6 +31,8 @@ def traverse(
         typer.Option("--hub-share", min=0, max=1, help="Nor from what was reached by at most this share of it."),
     ] = None,
     rank_by: Annotated[RankBy | None, typer.Option("--rank-by", help="By what the best are kept.")] = None,
+    labeled: LabeledOption = False,
+    relation: RelationsOption = None,
     as_of: AsOfOption = None,
     url: UrlOption = None,
     as_json: JsonOption = False,
@@ -47,6 +49,8 @@ def traverse(
             hub_degree=hub_degree,
             hub_share=hub_share,
             rank_by=rank_by,
+            labeled=labeled or None,
+            relations=relation or None,
             as_of=as_of,
         )
     if as_json:

@@ -1,5 +1,7 @@
 """The entity graph: what occurs with what, walks over that, and chains between two entities."""
 
+from collections.abc import Sequence
+
 from engram.client._arguments import AnyId, When, given
 from engram.client._pages import Listing
 from engram.client._request import Operation, Request
@@ -18,6 +20,8 @@ def traverse(
     hub_degree: int | None = None,
     hub_share: float | None = None,
     rank_by: RankBy | str | None = None,
+    labeled: bool | None = None,
+    relations: Sequence[str] | None = None,
 ) -> Operation[Traversal]:
     """Walk over what occurs together: the neighbourhood of an entity, hop by hop. Of a name that nothing has the
     answer is empty, and its ``found`` false.
@@ -33,6 +37,8 @@ def traverse(
         hub_degree: A node of at least this degree is a hub: shown, and not walked through. Default: 0, that makes none.
         hub_share: [0, 1]: so is one that was reached by at most this share of its degree; default: the server's.
         rank_by: ``co_occur``, ``specificity`` or ``cosine``: by what the best of a hop are kept; default: the server's.
+        labeled: Walk over triples in place of what occurs together.
+        relations: The same, over triples with one of these predicates only.
     """
     body = given(
         agent_id=agent_id,
@@ -45,6 +51,8 @@ def traverse(
         hub_degree=hub_degree,
         hub_share=hub_share,
         rank_by=rank_by,
+        labeled=labeled,
+        relations=relations,
     )
     return Request("POST", "/v1/facts/traverse", Traversal, body=body, reads=True)
 
@@ -57,6 +65,8 @@ def entity_path(
     max_hops: int | None = None,
     min_co_occur: int | None = None,
     as_of: When | None = None,
+    labeled: bool | None = None,
+    relations: Sequence[str] | None = None,
 ) -> Operation[EntityPath]:
     """Find the shortest chain of entities that occur together, from one to another.
 
@@ -67,6 +77,8 @@ def entity_path(
         max_hops: How long it may be, 1 to 4; default: 3.
         min_co_occur: Only over pairs that so many memories show; default: 1.
         as_of: Only over what memories show that held at this moment.
+        labeled: Over triples in place of what occurs together.
+        relations: The same, over triples with one of these predicates only.
     """
     body = given(
         agent_id=agent_id,
@@ -75,6 +87,8 @@ def entity_path(
         max_hops=max_hops,
         min_co_occur=min_co_occur,
         as_of=as_of,
+        labeled=labeled,
+        relations=relations,
     )
     return Request("POST", "/v1/facts/path", EntityPath, body=body, reads=True)
 

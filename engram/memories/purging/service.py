@@ -126,6 +126,8 @@ class PurgeService:
         """What was erased, by the names of the receipt."""
         agent_id, id = memory.agent_id, memory.id
         purges, memories = PurgeRepository(connection, scope), MemoryRepository(connection, scope)
+        in_facts = await purges.named_by_facts(agent_id, id)
+        # First what follows from the memory: what is left names it as a source.
         statements = await self._statements.erase(connection, scope, agent_id, id)
         facts = await self._facts.forget(connection, scope, agent_id, id)
         edges = await purges.edges(agent_id, id)
@@ -134,7 +136,9 @@ class PurgeService:
         erased = await purges.of_memory(agent_id, id)
         # While its row stands, with which its observations go; counted at the end, when nothing else is to be locked.
         observed = await self._entities.observe(connection, scope, agent_id, [id])
-        entities = await purges.names(agent_id, names, spellings)
+        entities = await purges.names(
+            agent_id, sorted({*names, *in_facts}), sorted(set().union(spellings, *in_facts.values()))
+        )
         # What counts them is locked after all that others count under.
         await memories.remove_passages(agent_id, [id])
         if not memory.deleted:

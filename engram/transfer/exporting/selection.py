@@ -21,9 +21,6 @@ _EDGE = (
     " earlier, recorded_at, invalidated_at"
 )
 
-_APPENDED = "f.memory_id IS NULL"
-"""What is stated with memories is stated again from them."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
@@ -112,19 +109,19 @@ class Selection:
         return f"{known} AND EXISTS (SELECT FROM {self.mentions(p)} AND n.entity_id = t.id)"
 
     def facts(self, p: Parameters) -> str:
-        """Rows ``f``: with ``at`` those that were believed and held."""
+        """Rows ``f`` of what was appended: with ``at`` what was believed and held. What memories state follows from
+        their lines."""
+        appended = "f.memory_id IS NULL"
         if self.at is None:
             standing = "" if self.history else " AND f.status = 'standing'"
-            return f"facts f WHERE {self.mine('f', p)} AND {_APPENDED}{standing}"
+            return f"facts f WHERE {self.mine('f', p)} AND {appended}{standing}"
         believed = Believed.of(self.tenant_id, self.agent_id, valid_at=self.at, known_at=self.known_at)
-        return f"{believed.facts(p)} f WHERE {believed.seen('f', p)} AND {_APPENDED}"
+        return f"{believed.facts(p)} f WHERE {believed.seen('f', p)} AND {appended}"
 
     def closures(self, p: Parameters) -> str:
-        """Rows ``c``."""
-        return (
-            f"fact_closures c WHERE {self.mine('c', p)} AND EXISTS (SELECT FROM facts f WHERE {self.mine('f', p)}"
-            f" AND f.id = c.fact_id AND {_APPENDED})"
-        )
+        """Rows ``c`` of what was appended."""
+        stated = f"SELECT FROM facts f WHERE {self.mine('f', p)} AND f.id = c.fact_id AND f.memory_id IS NOT NULL"
+        return f"fact_closures c WHERE {self.mine('c', p)} AND NOT EXISTS ({stated})"
 
     def merges(self, p: Parameters) -> str:
         """Rows ``g``. A merge holds whenever it is believed."""

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from engram.db.moments import aware
+from engram.entities.service import EntityService
 from engram.facts.schemas import MAX_MERGES
 from engram.problems import InvalidInputProblem
 from engram.transfer.importing.fact_rows import FactLines
@@ -49,6 +50,10 @@ class FactMaking:
             if taken is not None:
                 return ("fact", *taken)
             memories = await tables.versions(sorted(made.named))
+            scope, agent_id = self._staging.scope, self._staging.agent_id
+            entities = await EntityService().named(tables.connection, scope, agent_id, made.names)
+            for row in made.rows:
+                row |= {end: entities.get(row[end]) for end in ("subject_entity", "object_entity")}
             facts, ties = self._lines.tied(made.rows, memories)
             await tables.add("facts", facts)
             await tables.add_fact_words(made.words)

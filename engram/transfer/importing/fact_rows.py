@@ -21,6 +21,8 @@ class FactRows:
     rows: list[Row]
     words: set[tuple[UUID, UUID]]
     """Keys of words and nodes."""
+    names: dict[str, set[str]]
+    """Spellings of the entities at their ends, by canonical name; the rows have the names of theirs."""
     named: set[UUID]
     """What their sources name that may be memories of the file, by the ids that those have here."""
 
@@ -50,6 +52,8 @@ class FactLines:
                 "id": fact.id,
                 "subject_node": fact.subject_node,
                 "object_node": fact.object_node,
+                "subject_entity": fact.subject_name,
+                "object_entity": fact.object_name,
                 "slot": fact.slot,
                 "user_id": line.user_id,
                 "subject": line.subject,
@@ -66,7 +70,7 @@ class FactLines:
             for fact, line in zip(prepared.facts, lines, strict=True)
         ]
         named = {self._id(str(id)) for fact in prepared.facts for id in fact.memories}
-        return FactRows(rows, prepared.words, named)
+        return FactRows(rows, prepared.words, prepared.names, named)
 
     def tied(self, rows: Collection[Row], memories: Collection[UUID]) -> tuple[list[Row], list[Row]]:
         """Rows whose sources name these memories by the ids that they have here, and the rows that tie them."""

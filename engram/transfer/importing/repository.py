@@ -101,6 +101,8 @@ _TABLES: Mapping[str, Mapping[str, str]] = {
         "id": "uuid",
         "subject_node": "uuid",
         "object_node": "uuid",
+        "subject_entity": "uuid",
+        "object_entity": "uuid",
         "slot": "uuid",
         "user_id": "text",
         "subject": "text",
