@@ -68,6 +68,30 @@ async def fill(database: Database, world: World) -> None:
             """,
             world.tenant.id,
         )
+        # What only computing communities makes, and what only an admin registers.
+        await driver(connection).execute(
+            """
+            INSERT INTO entity_communities (agent_id, entity_id, level, community_id, tenant_id)
+            SELECT agent_id, id, 0, id, tenant_id FROM entities WHERE agent_id = $1
+            """,
+            world.ids["agent_id"],
+        )
+        await driver(connection).execute(
+            """
+            INSERT INTO entity_community_runs (agent_id, tenant_id, computed_at, entities, dropped, levels)
+            VALUES ($1, $2, now(), 1, 0, 1)
+            """,
+            world.ids["agent_id"],
+            world.tenant.id,
+        )
+        await driver(connection).execute(
+            """
+            INSERT INTO ontologies (agent_id, tenant_id, entity_types, verbs, attributes, updated_at)
+            VALUES ($1, $2, '[]', '{}', '{}', now()) ON CONFLICT DO NOTHING
+            """,
+            world.ids["agent_id"],
+            world.tenant.id,
+        )
 
 
 @pytest.fixture

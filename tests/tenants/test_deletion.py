@@ -62,10 +62,6 @@ async def fill(services: Services, scope: Scope) -> None:
             await services.facts.append(scope, fact)
         await services.facts.merges.merge(scope, MergeCreate(agent_id=agent.id, name="Acme", other="Acme Corp"))
         await services.jobs.rebuild_links(scope, agent.id)
-        for value in ("Acme", "Initech"):
-            fact = FactAppend(agent_id=agent.id, subject="Alice", predicate="works_at", object=value, sources=[first])
-            await services.facts.append(scope, fact)
-        await services.facts.merges.merge(scope, MergeCreate(agent_id=agent.id, name="Bob", other="Robert"))
         async with services.database.transaction() as connection:
             await driver(connection).execute(
                 """
@@ -77,6 +73,15 @@ async def fill(services: Services, scope: Scope) -> None:
                 UUID(first),
                 datetime(2999, 1, 1, tzinfo=UTC),
             )
+            for statement in (
+                "INSERT INTO entity_communities (agent_id, entity_id, level, community_id, tenant_id)"
+                " SELECT agent_id, id, 0, id, tenant_id FROM entities WHERE agent_id = $1",
+                "INSERT INTO entity_community_runs (agent_id, tenant_id, computed_at, entities, dropped, levels)"
+                " SELECT id, tenant_id, now(), 1, 0, 1 FROM agents WHERE id = $1",
+                "INSERT INTO ontologies (agent_id, tenant_id, entity_types, verbs, attributes, updated_at)"
+                " SELECT id, tenant_id, '[]', '{}', '{}', now() FROM agents WHERE id = $1",
+            ):
+                await driver(connection).execute(statement, UUID(agent.id))
             for digest, of in (
                 (f"{scope.tenant_id} {name}", UUID(agent.id)),
                 (f"{scope.tenant_id} {name} other", None),
