@@ -24,6 +24,8 @@ from engram.entities.graph.service import EntityGraphService, TraverseDefaults
 from engram.entities.projection import EntityProjection
 from engram.entities.service import EntityService
 from engram.facts.ontology.service import OntologyService
+from engram.facts.quantities.answering import ComputingService
+from engram.facts.quantities.units import registry
 from engram.facts.service import FactService
 from engram.facts.statements.service import StatementService
 from engram.facts.triples.service import TripleService
@@ -71,6 +73,7 @@ class Services:
     triples: TripleService
     ontologies: OntologyService
     entity_graph: EntityGraphService
+    numbers: ComputingService
     recall: RecallService
     audit: AuditService
     exports: ExportService
@@ -94,12 +97,17 @@ async def open_services(settings: Settings, *, tuning: Tuning | None = None) -> 
             stack.push_async_callback(embedder.aclose)
             database = await Database.connect(urls.server, settings)
             stack.push_async_callback(database.close)
-            # English plurals take a library that loads for over a second: not in somebody's first write.
-            warming = asyncio.create_task(asyncio.to_thread(singular, "plurals"))
+            # English plurals and units take libraries that load for over a second: not in somebody's first write.
+            warming = asyncio.create_task(asyncio.to_thread(_warm))
             stack.push_async_callback(asyncio.wait, [warming])
             services = await assemble(settings, database, embedder, owner=owner, tuning=tuning)
         await _greet(services, urls)
         yield services
+
+
+def _warm() -> None:
+    singular("plurals")
+    registry()
 
 
 async def _greet(services: Services, urls: Urls) -> None:
@@ -185,6 +193,7 @@ async def assemble(
         triples=TripleService(tenants, agents, entity_graph, statements),
         ontologies=OntologyService(tenants, agents, statements),
         entity_graph=entity_graph,
+        numbers=ComputingService(tenants, entity_graph),
         recall=RecallService(tenants, embedder, index, tuning, decay),
         audit=AuditService(tenants),
         exports=ExportService(tenants, agents, model, at_once=at_once),

@@ -15,6 +15,7 @@ from engram.client._scope import AgentScope, AsyncAgentScope
 from engram.client._transport import Transport
 from engram.client.resources.agents import Agents, AsyncAgents
 from engram.client.resources.audit import AsyncAuditLog, AuditLog
+from engram.client.resources.facts import AsyncFacts, Facts
 from engram.client.resources.graph import AsyncGraph, Graph
 from engram.client.resources.health import get_health
 from engram.client.resources.jobs import AsyncJobs, Jobs
@@ -62,6 +63,7 @@ class Engram(_Client):
         self.agents = Agents(self._sender)
         self.memories = Memories(self._sender)
         self.graph = Graph(self._sender)
+        self.facts = Facts(self._sender)
         self.audit = AuditLog(self._sender)
         self.jobs = Jobs(self._sender)
 
@@ -116,6 +118,7 @@ class AsyncEngram(_Client):
         self.agents = AsyncAgents(self._sender)
         self.memories = AsyncMemories(self._sender)
         self.graph = AsyncGraph(self._sender)
+        self.facts = AsyncFacts(self._sender)
         self.audit = AsyncAuditLog(self._sender)
         self.jobs = AsyncJobs(self._sender)
 

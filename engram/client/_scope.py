@@ -10,6 +10,7 @@ from engram.client._arguments import AnyId
 from engram.client._methods import Resource, acall, alines, call, lines
 from engram.client._request import Operation, Sender
 from engram.client.resources.agents import agent_stats, create_agent, export_agent, get_agent, rebuild_links
+from engram.client.resources.facts import AgentFacts, AsyncAgentFacts
 from engram.client.resources.graph import AsyncGraph, Graph
 from engram.client.resources.memories import AgentMemories, AsyncAgentMemories
 
@@ -35,6 +36,7 @@ class AgentScope(_Scope):
         super().__init__(sender, agent)
         self.memories = AgentMemories(self._sender)
         self.graph = Graph(self._sender)
+        self.facts = AgentFacts(self._sender)
 
 
 class AsyncAgentScope(_Scope):
@@ -49,6 +51,7 @@ class AsyncAgentScope(_Scope):
         super().__init__(sender, agent)
         self.memories = AsyncAgentMemories(self._sender)
         self.graph = AsyncGraph(self._sender)
+        self.facts = AsyncAgentFacts(self._sender)
 
 
 def _id_or_lookup(agent: AnyId) -> AnyId | Operation[Agent]:

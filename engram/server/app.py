@@ -18,6 +18,7 @@ import engram.audit.routes
 import engram.entities.graph.routes
 import engram.facts.merge_routes
 import engram.facts.ontology.routes
+import engram.facts.quantities.routes
 import engram.facts.routes
 import engram.facts.triples.routes
 import engram.graph.exploration_routes
@@ -62,6 +63,7 @@ _ROUTERS = (
     engram.facts.merge_routes.router,
     engram.facts.ontology.routes.router,
     engram.facts.triples.routes.router,
+    engram.facts.quantities.routes.router,
     engram.facts.routes.router,
     engram.audit.routes.router,
     engram.jobs.routes.router,

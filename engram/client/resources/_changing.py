@@ -6,8 +6,9 @@ from typing import Any
 from engram.client._arguments import NOT_GIVEN, AnyId, NotGiven, Vector, When, given, said, to_path
 from engram.client._pages import Listing
 from engram.client._request import Operation, Request
+from engram.facts.quantities.schemas import Quantity
 from engram.memories.changes.schemas import MemoryHistory, MemoryPurged, MemoryVersion
-from engram.memories.schemas import EntityRef, MemoryCreated, MemoryDetail
+from engram.memories.schemas import EntityRef, MemoryCreated, MemoryDetail, Sensitivity
 
 
 def set_memory(
@@ -16,6 +17,8 @@ def set_memory(
     content: str,
     *,
     entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
+    quantities: Sequence[Quantity | Mapping[str, Any]] | None = None,
+    sensitivity: Sensitivity | str | None = None,
     user_id: str | None = None,
     session_id: str | None = None,
     tags: Sequence[str] | None = None,
@@ -36,6 +39,9 @@ def set_memory(
         content: The text, stored to the letter.
         entities: What it is about or mentions. A bare name is a mention; ``{"name": ..., "role": "subject"}``
             says that the memory is about it.
+        quantities: Numbers that it says entities have, each ``{"entity", "attribute", "value"}`` and, if you like,
+            ``"unit"`` and ``"at"``.
+        sensitivity: ``"high"``: nothing is made of its text but what finds it. Default: ``"normal"``.
         user_id: A partition to filter by.
         session_id: A partition to filter by; memories of one session are linked in time.
         tags: Labels to filter by.
@@ -51,6 +57,8 @@ def set_memory(
         key=key,
         content=content,
         entities=entities,
+        quantities=quantities,
+        sensitivity=sensitivity,
         user_id=user_id,
         session_id=session_id,
         tags=tags,
@@ -69,6 +77,8 @@ def update_memory(
     *,
     content: str | None = None,
     entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
+    quantities: Sequence[Quantity | Mapping[str, Any]] | None = None,
+    sensitivity: Sensitivity | str | None = None,
     tags: Sequence[str] | None = None,
     metadata: Mapping[str, Any] | None = None,
     source: str | NotGiven | None = NOT_GIVEN,
@@ -84,6 +94,8 @@ def update_memory(
         memory_id: The memory.
         content: Its new text, which is embedded and linked anew.
         entities: All that it declares, in place of what it did.
+        quantities: The same for numbers.
+        sensitivity: ``"normal"`` or ``"high"``. What was made of the memory follows it.
         tags: All its tags.
         metadata: All its metadata.
         source: Where it came from; None takes it away.
@@ -96,6 +108,8 @@ def update_memory(
     body = given(
         content=content,
         entities=entities,
+        quantities=quantities,
+        sensitivity=sensitivity,
         tags=tags,
         metadata=metadata,
         confidence=confidence,
@@ -112,6 +126,8 @@ def supersede_memory(
     content: str,
     *,
     entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
+    quantities: Sequence[Quantity | Mapping[str, Any]] | None = None,
+    sensitivity: Sensitivity | str | None = None,
     tags: Sequence[str] | None = None,
     metadata: Mapping[str, Any] | None = None,
     source: str | None = None,
@@ -128,6 +144,9 @@ def supersede_memory(
         memory_id: The memory that ceases to hold.
         content: The text that holds in its place.
         entities: What it is about or mentions.
+        quantities: Numbers that it says entities have, each ``{"entity", "attribute", "value"}`` and, if you like,
+            ``"unit"`` and ``"at"``.
+        sensitivity: ``"high"``: nothing is made of its text but what finds it. Default: ``"normal"``.
         tags: Labels to filter by.
         metadata: Any JSON object.
         source: Where it came from.
@@ -139,6 +158,8 @@ def supersede_memory(
     body = given(
         content=content,
         entities=entities,
+        quantities=quantities,
+        sensitivity=sensitivity,
         tags=tags,
         metadata=metadata,
         source=source,

@@ -17,6 +17,7 @@ from engram.client.resources._changing import (
     update_memory,
 )
 from engram.client.resources._selecting import TagsAsked, delete_memories, list_memories
+from engram.facts.quantities.schemas import Quantity
 from engram.graph.schemas import RelationType
 from engram.memories.schemas import (
     BatchCreated,
@@ -25,6 +26,7 @@ from engram.memories.schemas import (
     MemoryDeleted,
     MemoryDetail,
     MemoryItem,
+    Sensitivity,
 )
 from engram.recall.schemas import RecallResponse
 
@@ -34,6 +36,8 @@ def create_memory(
     content: str,
     *,
     entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
+    quantities: Sequence[Quantity | Mapping[str, Any]] | None = None,
+    sensitivity: Sensitivity | str | None = None,
     user_id: str | None = None,
     session_id: str | None = None,
     tags: Sequence[str] | None = None,
@@ -51,6 +55,9 @@ def create_memory(
         content: The text, stored to the letter.
         entities: What it is about or mentions. A bare name is a mention; ``{"name": ..., "role": "subject"}``
             says that the memory is about it.
+        quantities: Numbers that it says entities have, each ``{"entity", "attribute", "value"}`` and, if you like,
+            ``"unit"`` and ``"at"``.
+        sensitivity: ``"high"``: nothing is made of its text but what finds it. Default: ``"normal"``.
         user_id: A partition to filter by.
         session_id: A partition to filter by; memories of one session are linked in time.
         tags: Labels to filter by.
@@ -65,6 +72,8 @@ def create_memory(
         agent_id=agent_id,
         content=content,
         entities=entities,
+        quantities=quantities,
+        sensitivity=sensitivity,
         user_id=user_id,
         session_id=session_id,
         tags=tags,

@@ -8,6 +8,7 @@ import engram.embeddings.models
 import engram.entities.models
 import engram.entities.occurring.models
 import engram.facts.models
+import engram.facts.quantities.models
 import engram.graph.models
 import engram.idempotency.models
 import engram.jobs.models
