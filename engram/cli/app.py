@@ -18,6 +18,7 @@ from engram.cli.edges import edges
 from engram.cli.errors import FAILED, INTERRUPTED, complaint
 from engram.cli.evaluation.command import evaluate
 from engram.cli.export import export_agent
+from engram.cli.facts.app import app as facts_app
 from engram.cli.forget import forget
 from engram.cli.importing.command import import_file
 from engram.cli.jobs import app as jobs_app
@@ -59,7 +60,12 @@ _COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
     "Quality": {"eval": evaluate},
     "Access": {"audit": audit},
 }
-_GROUPS = {"jobs": ("Work", jobs_app), "keys": ("Access", keys_app), "tenants": ("Access", tenants_app)}
+_GROUPS = {
+    "facts": ("Graph", facts_app),
+    "jobs": ("Work", jobs_app),
+    "keys": ("Access", keys_app),
+    "tenants": ("Access", tenants_app),
+}
 for panel, commands in _COMMANDS.items():
     for name, command in commands.items():
         app.command(name, rich_help_panel=panel)(command)

@@ -54,6 +54,7 @@ def test_importing_the_clients_loads_wire_models_and_no_server() -> None:
     packages = {name.removesuffix(".schemas") for name in rooms}
     assert own - rooms - packages == {
         "engram.characters",
+        "engram.facts.names",
         "engram.wire",
         "engram.health",
         "engram.memories.criteria",
@@ -111,6 +112,7 @@ def test_both_clients_have_the_same_methods() -> None:
         (Engram().agents, AsyncEngram().agents),
         (Engram().memories, AsyncEngram().memories),
         (Engram().graph, AsyncEngram().graph),
+        (Engram().facts, AsyncEngram().facts),
         (Engram().audit, AsyncEngram().audit),
         (Engram().agent("a"), AsyncEngram().agent("a")),
         (Engram().agent("a").memories, AsyncEngram().agent("a").memories),

@@ -39,6 +39,7 @@ def request_for(world: World, place: Place) -> dict[str, Any]:
         "delete_memories": of_agent | {"session_id": "s", "dry_run": True},
         "get_edges": {"memory_id": first},
         "get_neighborhood": {"memory_id": first},
+        "compute_number": of_agent | {"entity": "Alice", "attribute": "age"},
         "find_paths": {"source_id": first, "target_id": second},
         "create_edge": edge,
         "create_edges": {"edges": [edge]},

@@ -30,7 +30,15 @@ KEPT = ("agents", "agent_counters", "memories", "entities", "entity_aliases", "m
 """What only an admin erases."""
 PAST = ("memory_versions", "edge_versions")
 """What is written once, and erased with what it tells of."""
-REMADE = ("memory_terms", "memory_lexemes", "memory_passages", "pending_projections", "mentions", "edges")
+REMADE = (
+    "memory_terms",
+    "memory_lexemes",
+    "memory_passages",
+    "pending_projections",
+    "mentions",
+    "edges",
+    "derived_facts",
+)
 
 GRANTS: dict[str, dict[str, set[str]]] = {
     "engram_reader": dict.fromkeys(("tenants", *KEPT, *PAST, *REMADE, *SHARED), READ),

@@ -26,6 +26,9 @@ from tests.fixtures.tenants import Tenant, bearer, new_key
 from .calls import guarded
 from .worlds import NOTHING, SHARED_AGENT, SHARED_TEXT, World, new_world
 
+ECHOING = ("/recall", "/compute")
+"""How the paths of questions end that come back with their answers."""
+
 
 @pytest.fixture
 async def world(http: httpx.AsyncClient, alder: Tenant) -> World:
@@ -66,6 +69,11 @@ def questions(world: World, others: World) -> list[tuple[str, str, dict[str, Any
         for more in ({}, {"tag": "shared"}, {"session_id": f"{others.mark} session"}, {"status": "deleted"})
     ]
     found += [
+        ("GET", "/v1/facts/compute", {"params": {"agent_id": agent, "entity": name, "attribute": "depth", "op": op}})
+        for name in ("Harbour", f"{others.mark.title()} Lighthouse")
+        for op in ("sum", "count")
+    ]
+    found += [
         ("GET", "/v1/graph/edges", {"params": {"memory_id": memory, "limit": 200}}),
         ("GET", "/v1/graph/neighborhood", {"params": {"memory_id": memory, "max_nodes": 500, "max_edges": 1000}}),
         ("GET", f"/v1/memories/{memory}", {}),
@@ -95,9 +103,9 @@ class TestAtRest:
             for method, path, asked in questions(mine, theirs):
                 response = await http.request(method, path, headers=mine.tenant.headers(), **asked)
                 # A question comes back with its answer.
-                echoed = [theirs.mark] if "recall" in path else []
+                echoed = [theirs.mark] if path.endswith(ECHOING) else []
                 assert_nothing_of(theirs, response, but=echoed)
-                for hit in response.json().get("results", []) if echoed else []:
+                for hit in response.json().get("results", []) if "recall" in path else []:
                     assert theirs.mark not in str(hit).casefold()
 
     async def test_numbers_are_of_one_tenant(self, http: httpx.AsyncClient, world: World, others: World) -> None:
@@ -209,7 +217,8 @@ class TestUnderLoad:
             response = await live.request(method, path, headers=mine.tenant.headers(chance_role(path)), **asked)
             seen.add(response.status_code)
             assert response.status_code < 500 or response.status_code == 503, response.text
-            echoed = [theirs.mark, *theirs.every_id] if response.status_code >= 400 or "recall" in path else []
+            asked_back = response.status_code >= 400 or path.endswith(ECHOING)
+            echoed = [theirs.mark, *theirs.every_id] if asked_back else []
             assert_nothing_of(theirs, response, but=echoed)
             if response.status_code < 300 and "recall" in path:
                 assert theirs.mark not in str(response.json()["results"]).casefold()

@@ -21,6 +21,7 @@ from .worlds import NOTHING
 
 ROLES = {
     "agent_stats": "viewer",
+    "compute_number": "viewer",
     "create_agent": "writer",
     "create_edge": "writer",
     "create_edges": "writer",

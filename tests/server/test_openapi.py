@@ -38,6 +38,7 @@ def test_operations_are_named_for_what_they_do() -> None:
             *("get_edges", "create_edge", "create_edges", "delete_edge", "get_neighborhood", "find_paths"),
             *("list_audit", "live", "ready"),
             *("export_agent", "import_agent"),
+            "compute_number",
         ]
     )
     assert all(found["summary"] and found["tags"] for _, _, found in operations())

@@ -42,7 +42,11 @@ async def fill(services: Services, scope: Scope) -> None:
     """Rows in every table that a tenant has rows in."""
     for name in ("clerk", "cook"):
         agent, _ = await services.agents.create(scope, AgentCreate(name=name))
-        items = [MemoryItem(content=f"Alice wrote note {n}.", entities=["Alice"], session_id="s") for n in range(5)]
+        numbers = [{"entity": "Alice", "attribute": "notes", "value": 5}]
+        items = [
+            MemoryItem(content=f"Alice wrote note {n}.", entities=["Alice"], session_id="s", quantities=numbers)
+            for n in range(5)
+        ]
         batch = MemoryBatch(agent_id=agent.id, items=[*items, MemoryItem(content=LONG)])
         written = await services.memories.create_many(scope, batch)
         first, second = written.results[0].id, written.results[1].id

@@ -42,7 +42,7 @@ class ComputeQuery(WireModel):
 
 
 @router.get("/compute", summary="Compute a number of an entity", responses=problems(404))
-async def compute(
+async def compute_number(
     query: Annotated[ComputeQuery, Query()], request: Request, services: ServicesDep, scope: ViewerScope
 ) -> Computed:
     """From all numbers that memories declare of an attribute of an entity, in one unit: the latest, their sum, least,

@@ -1,0 +1,1 @@
+"""Commands about entities: walks, chains, and memories by what they name."""
