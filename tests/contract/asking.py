@@ -45,7 +45,15 @@ def request_for(world: World, place: Place) -> dict[str, Any]:
         "create_edges": {"edges": [edge]},
         "delete_edge": edge,
     }
-    return requests.get(place.operation, {})
+    return _with_number(requests.get(place.operation, {}), place)
+
+
+def _with_number(request: dict[str, Any], place: Place) -> dict[str, Any]:
+    """With a whole number to put a text into, where the place is in one."""
+    if "quantities" not in place.way:
+        return request
+    number = {"quantities": [{"entity": "Alice", "attribute": "age", "value": 30}]}
+    return request | {"items": [request["items"][0] | number]} if "items" in request else request | number
 
 
 def send(http: httpx.Client, place: Place, world: World, request: dict[str, Any], text: str) -> httpx.Response:

@@ -83,7 +83,8 @@ def test_units_are_known_as_they_are_written(unit: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["", "m/", "3 m", "9**9**9", "m**999", "widgets", "kdegC", "(m)", "m if s", "__import__('os')", "m;s"]
+    "unit",
+    ["", "m/", "3 m", "9**9**9", "m**999", "widgets", "kdegC", "(m)", "m if s", "__import__('os')", "m;s", "m\u2029s"],
 )
 def test_what_is_no_unit_is_not_read_as_one(unit: str) -> None:
     with pytest.raises(UnknownUnitError):

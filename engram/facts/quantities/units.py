@@ -30,9 +30,9 @@ BARE = "no unit"
 """How a bare number is spoken of."""
 
 # What the library is given to read: names, small powers, products and ratios. It reads numbers, too, and computes.
-_POWER = r"(?:\s?(?:\*\*|\^)\s?-?[0-9]{1,2}|[⁻]?[⁰¹²³⁴-⁹]{1,2})?"
+_POWER = r"(?: ?(?:\*\*|\^) ?-?[0-9]{1,2}|[⁻]?[⁰¹²³⁴-⁹]{1,2})?"
 _FACTOR = rf"(?:[^\W\d]\w*|%|‰|°\w+){_POWER}"
-_UNIT = re.compile(rf"(?:1\s?/\s?)?{_FACTOR}(?:(?:\s?[*/·]\s?|\s){_FACTOR})*")
+_UNIT = re.compile(rf"(?:1 ?/ ?)?{_FACTOR}(?:(?: ?[*/·] ?| ){_FACTOR})*")
 
 _LOADING = threading.Lock()
 
