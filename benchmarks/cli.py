@@ -11,6 +11,7 @@ import uvloop
 from rich.console import Console
 
 from benchmarks import report as reports
+from benchmarks.facts.command import facts_asof_command, facts_paths_command, facts_walk_command
 from benchmarks.figures import Size
 from benchmarks.loading import OtherCorpusError
 from benchmarks.plot import plot
@@ -21,6 +22,9 @@ from engram.cli.logs import quiet_logs
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Measure Engram beside bare baselines.")
 app.command("reliability")(reliability_command)
+app.command("facts-asof")(facts_asof_command)
+app.command("facts-paths")(facts_paths_command)
+app.command("facts-walk")(facts_walk_command)
 
 DataDir = Annotated[Path, typer.Option("--data-dir", metavar="DIR", help="Where stores are kept and reused.")]
 Memories = Annotated[int, typer.Option("--memories", "-n", min=100, help="How many memories the store holds.")]

@@ -10,13 +10,15 @@ from benchmarks.timing import Times
 
 
 class Size(BaseModel, frozen=True):
-    """How many memories a store holds, over how many agents."""
+    """How many memories a store holds, or how many facts, over how many agents."""
 
-    memories: int
+    memories: int = 0
     agents: int = 1
+    facts: int = 0
 
     def __str__(self) -> str:
-        return f"{self.memories:,} memories" + (f" over {self.agents:,} agents" if self.agents > 1 else "")
+        held = f"{self.facts:,} facts" if self.facts else f"{self.memories:,} memories"
+        return held + (f" over {self.agents:,} agents" if self.agents > 1 else "")
 
 
 class Target(BaseModel, frozen=True):

@@ -86,15 +86,15 @@ class Stores:
     @asynccontextmanager
     async def copy(self, store: Store) -> AsyncIterator[Store]:
         """A copy to write to, dropped afterwards. Nobody may be connected to the store."""
-        name = f"{_COPY}{uuid4().hex}"
         original = make_url(store.url).database
-        async with self._administrator() as connection:
-            await connection.execute(f"CREATE DATABASE {name} TEMPLATE {original} STRATEGY FILE_COPY")
-        try:
-            yield Store(store.size, self._url(name), store.data_dir, store.corpus)
-        finally:
-            async with self._administrator() as connection:
-                await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        async with self._passing(f"TEMPLATE {original} STRATEGY FILE_COPY") as url:
+            yield Store(store.size, url, store.data_dir, store.corpus)
+
+    @asynccontextmanager
+    async def fresh(self, size: Size) -> AsyncIterator[Store]:
+        """An empty store that is to hold so much, dropped afterwards."""
+        async with self._passing() as url:
+            yield Store(size, url, self._data_dir, Corpus(Shape(size.memories)))
 
     async def tidy(self) -> None:
         """Drop the copies that a benchmark left which was killed; those in use are left alone."""
@@ -103,6 +103,18 @@ class Stores:
             for row in rows:
                 with suppress(asyncpg.ObjectInUseError):
                     await connection.execute(f"DROP DATABASE {row['datname']}")
+
+    @asynccontextmanager
+    async def _passing(self, made: str = "") -> AsyncIterator[str]:
+        """The URL of a database that is dropped afterwards."""
+        name = f"{_COPY}{uuid4().hex}"
+        async with self._administrator() as connection:
+            await connection.execute(f"CREATE DATABASE {name} {made}")
+        try:
+            yield self._url(name)
+        finally:
+            async with self._administrator() as connection:
+                await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
     @asynccontextmanager
     async def _administrator(self) -> AsyncIterator[asyncpg.Connection]:

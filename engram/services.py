@@ -23,6 +23,7 @@ from engram.entities.graph.schemas import RankBy
 from engram.entities.graph.service import EntityGraphService, TraverseDefaults
 from engram.entities.projection import EntityProjection
 from engram.entities.service import EntityService
+from engram.facts.erasing import FactErasing
 from engram.facts.ontology.service import OntologyService
 from engram.facts.quantities.answering import ComputingService
 from engram.facts.quantities.units import registry
@@ -168,6 +169,7 @@ async def assemble(
         Reindexing(index, entities),
         SupersessionEdges(),
         ThematicLinks(),
+        FactErasing(),
         recovery=timedelta(days=settings.recovery_days),
     )
     facts = FactService(tenants, agents)

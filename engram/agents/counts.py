@@ -38,6 +38,23 @@ class AgentCounts:
     async def entities(self) -> int:
         return await self._number("SELECT count(*) FROM entities WHERE agent_id = $1 AND tenant_id = $2")
 
+    async def facts(self) -> dict[str, int]:
+        """By status, and of those that stand what another superseded by itself."""
+        return await self._by(
+            """
+            SELECT f.name, count(*) AS number FROM (
+                SELECT CASE WHEN status = 'standing' AND superseded_by IS NOT NULL THEN 'superseded' ELSE status END
+                    AS name
+                FROM facts WHERE agent_id = $1 AND tenant_id = $2
+            ) AS f GROUP BY f.name ORDER BY f.name
+            """
+        )
+
+    async def merges(self) -> int:
+        return await self._number(
+            "SELECT count(*) FROM fact_merges WHERE agent_id = $1 AND tenant_id = $2 AND undone_at IS NULL"
+        )
+
     async def postings(self) -> int:
         return await self._number("SELECT count(*) FROM memory_terms WHERE agent_id = $1 AND tenant_id = $2")
 

@@ -66,6 +66,11 @@ class AgentStats(ResponseModel):
     edges: int = Field(description="Stored edges; temporal and entity links are computed and not counted.")
     edges_by_type: dict[str, int] = Field(default_factory=dict, description="The same by relation type.")
     entities: int
+    facts: int = Field(default=0, description="Facts that are believed and that none superseded.")
+    facts_by_status: dict[str, int] = Field(
+        default_factory=dict, description="All facts: `standing`, `superseded`, `deleted` and `undone`."
+    )
+    merges: int = Field(default=0, description="Merges of names that stand.")
     postings: int = Field(default=0, description="Entries in the index of words.")
     pending_links: int = Field(description="Memories whose links could not be made yet; they are retried.")
     projections: dict[str, ProjectionStats] = Field(

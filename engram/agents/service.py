@@ -115,6 +115,7 @@ class AgentService:
             memories, edges = await counts.memories(), await counts.edges()
             pending, projections = await counts.owed()
             entities, postings = await counts.entities(), await counts.postings()
+            facts, merges = await counts.facts(), await counts.merges()
         return AgentStats(
             agent_id=id,
             memories=memories.get("current", 0),
@@ -122,6 +123,9 @@ class AgentService:
             edges=sum(edges.values()),
             edges_by_type=edges,
             entities=entities,
+            facts=facts.get("standing", 0),
+            facts_by_status=facts,
+            merges=merges,
             postings=postings,
             pending_links=pending,
             projections={name: ProjectionStats(**found) for name, found in projections.items()},

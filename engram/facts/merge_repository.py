@@ -11,10 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from engram.agents.hidden import of_seen_agent
 from engram.db.database import driver
 from engram.db.parameters import Parameters
+from engram.facts.schemas import MAX_MERGES
 from engram.tenants.scope import Scope
-
-MAX_MERGES = 5_000
-"""Of an agent: each walk reads them."""
 
 _COLUMNS = "id, agent_id, name, other, recorded_at, undone_at"
 

@@ -14,10 +14,10 @@ from uuid_utils.compat import uuid7
 from engram.agents.service import AgentService, agent_not_found
 from engram.audit.schemas import Action
 from engram.audit.service import Audit
-from engram.facts.merge_repository import MAX_MERGES, MergeRepository
+from engram.facts.merge_repository import MergeRepository
 from engram.facts.merges import Groups
 from engram.facts.names import node_name
-from engram.facts.schemas import Merge, MergeCreate, MergeCreated, MergePage
+from engram.facts.schemas import MAX_MERGES, Merge, MergeCreate, MergeCreated, MergePage
 from engram.paging import decode_cursor, encode_cursor
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
 from engram.tenants.database import TenantDatabase

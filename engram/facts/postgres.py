@@ -117,7 +117,8 @@ class PostgresFactStore:
         return await self._facts.count(self._scope, self._agent_id, FactFilter(user_id=user_id))
 
     async def merge(self, name: str, other: str) -> str:
-        """Make two names one node for good, and say by which it goes. Raises ConflictProblem where they are one."""
+        """Make two names one node for good, and say by which it goes. Raises ConflictProblem where they are one, and
+        InvalidInputProblem for spellings of one name."""
         request = MergeCreate(agent_id=self._agent_id, name=name, other=other)
         return (await self._facts.merges.merge(self._scope, request)).canonical
 

@@ -73,7 +73,8 @@ def prepare(items: Sequence[FactItem], ids: Sequence[UUID] | None = None) -> Pre
             entity = canonical_name(text)
             entities.append(entity)
             if entity is not None:
-                prepared.names.setdefault(entity, set()).add(text)
+                # As a name, in which white space collapses.
+                prepared.names.setdefault(entity, set()).add(" ".join(text.split()))
             name = (item.user_id, node_name(text))
             node = nodes.get(name)
             if node is None:
@@ -89,7 +90,7 @@ def prepare(items: Sequence[FactItem], ids: Sequence[UUID] | None = None) -> Pre
                 subject_name=entities[0],
                 object_name=entities[1],
                 slot=slot_key(item.user_id, item.subject, item.predicate),
-                memories=tuple(dict.fromkeys(filter(None, map(_as_id, item.sources)))),
+                memories=tuple(dict.fromkeys(filter(None, map(as_id, item.sources)))),
             )
         )
     return prepared
@@ -133,7 +134,7 @@ def fields_of(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _as_id(text: str) -> UUID | None:
+def as_id(text: str) -> UUID | None:
     try:
         return UUID(text)
     except ValueError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated
@@ -11,10 +12,13 @@ from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model
 
 from engram.characters import LABEL, not_blank, printable, storable
 from engram.facts.names import predicate_name
-from engram.wire import Id, Instant, Label, Query, ResponseModel, Truth, Unit, WireModel, shown_as
+from engram.wire import A_NUMBER, Id, Instant, Label, Query, ResponseModel, Truth, Unit, WireModel, shown_as
 
 MAX_BATCH = 1000
 MAX_SOURCES = 64
+
+MAX_MERGES = 5_000
+"""That stand, of an agent: each walk reads them."""
 
 MAX_HOPS = 4
 MAX_PATHS = 200
@@ -224,12 +228,12 @@ class GraphQuestion(WireModel):
         description="Paths begin at names that have a word of three characters or more in common with it."
     )
     user_id: Label | None = Field(default=None, description="Whose facts; null: those of no user.")
-    hops: Annotated[int, Field(ge=0, le=MAX_HOPS)] = DEFAULT_HOPS
+    hops: Annotated[int, Field(ge=0, le=MAX_HOPS), A_NUMBER] = DEFAULT_HOPS
     valid_at: Instant | None = Field(default=None, description="What held at this moment; default: what has not ended.")
     known_at: Instant | None = Field(
         default=None, description="As the server knew it at this moment; later changes are not seen."
     )
-    limit: Annotated[int, Field(ge=0, le=MAX_PATHS)] = DEFAULT_PATHS
+    limit: Annotated[int, Field(ge=0, le=MAX_PATHS), A_NUMBER] = DEFAULT_PATHS
 
 
 class PathEdge(ResponseModel):
@@ -250,20 +254,35 @@ class SourceMemory(ResponseModel):
     content_truncated: bool = Field(description="Whether the text goes on.")
 
 
-class GraphPath(ResponseModel):
+class FactPath(ResponseModel):
     """A chain of facts, each sharing a node with the next."""
 
     rendered: str = Field(description="The chain as a person reads it; facts walked backward have their arrow turned.")
     nodes: list[str]
     edges: list[PathEdge]
 
+    def render(self) -> str:
+        """``rendered``, by the name that a path of the library has for it."""
+        return self.rendered
+
+    @property
+    def facts(self) -> list[StoredFact]:
+        """The facts behind the hops."""
+        return [edge.fact for edge in self.edges]
+
 
 class FactPaths(ResponseModel):
     """Chains by length, then the most recently learnt first."""
 
-    paths: list[GraphPath]
+    paths: list[FactPath]
     memories: list[SourceMemory] = Field(description="Memories behind the facts that are shown, by id.")
     truncated: bool = Field(description="There are, or may be, more paths than are shown.")
+
+    def __iter__(self) -> Iterator[FactPath]:  # type: ignore[override]  # a model iterates its fields
+        return iter(self.paths)
+
+    def __len__(self) -> int:
+        return len(self.paths)
 
 
 class MergeCreate(WireModel):

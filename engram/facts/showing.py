@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from engram.facts.paths import Path, Paths
-from engram.facts.schemas import FactPaths, GraphPath, PathEdge, SourceMemory, StoredFact
+from engram.facts.schemas import FactPath, FactPaths, PathEdge, SourceMemory, StoredFact
 
 
 def shown(paths: Paths, memories: Iterable[Mapping[str, Any]]) -> FactPaths:
@@ -18,7 +18,7 @@ def shown(paths: Paths, memories: Iterable[Mapping[str, Any]]) -> FactPaths:
     )
 
 
-def _path(path: Path) -> GraphPath:
+def _path(path: Path) -> FactPath:
     edges = [
         PathEdge.model_construct(
             subject=edge.subject,
@@ -29,4 +29,4 @@ def _path(path: Path) -> GraphPath:
         )
         for edge, forward in zip(path.edges, path.directions, strict=True)
     ]
-    return GraphPath.model_construct(rendered=path.render(), nodes=list(path.nodes), edges=edges)
+    return FactPath.model_construct(rendered=path.render(), nodes=list(path.nodes), edges=edges)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
@@ -23,7 +24,9 @@ class Reads(Protocol):
 
     async def nodes_of(self, words: Collection[UUID]) -> list[UUID]: ...
 
-    async def hop(self, fronts: Sequence[Front], most: int) -> list[Hop]: ...
+    async def named(self, nodes: Collection[UUID]) -> list[UUID]: ...
+
+    async def hop(self, fronts: Sequence[Front], most: int, wanted: int) -> list[Hop]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +39,16 @@ class Trail:
     at: tuple[UUID, ...]
     """The last node; where it was merged all of its group."""
 
-    def rank(self) -> tuple[int, tuple[tuple[int, UUID], ...], tuple[bool, ...]]:
-        """As ``ranking.rank``: ids sort as their texts do."""
-        hops = tuple((-microseconds(hop.recorded_at), hop.fact_id) for hop in self.hops)
-        return min(hop[0] for hop in hops), hops, tuple(not hop.forward for hop in self.hops)
+    def facts(self) -> tuple[tuple[int, UUID], ...]:
+        """Sorts paths as ``ranking.rank`` does those with one newest fact: ids sort as their texts do."""
+        return tuple((-microseconds(hop.recorded_at), hop.fact_id) for hop in self.hops)
+
+    def backward(self) -> tuple[bool, ...]:
+        """Sorts paths over the same facts."""
+        return tuple(not hop.forward for hop in self.hops)
+
+    def newest(self) -> datetime | None:
+        return max((hop.recorded_at for hop in self.hops), default=None)
 
 
 class MergedNodes:
@@ -66,20 +75,39 @@ async def walk(
     seeds = await reads.nodes_of(words)
     merged = MergedNodes(groups, user_id)
     # A group begins once, whichever of its names was found.
-    begins = dict.fromkeys(merged.around(seed) for seed in seeds[:MAX_SEEDS])
+    begins = dict.fromkeys(map(merged.around, await _known(reads, seeds[:MAX_SEEDS], merged)))
     level = [Trail((), group, group) for group in begins]
     found: list[Trail] = []
     truncated = len(seeds) > MAX_SEEDS
     for _ in range(hops):
         wanted = limit + 1 - len(found)
         most = max(1, min(wanted, MAX_CANDIDATES // max(len(level), 1)))
-        level, cut = _longer(level, await reads.hop([Front(t.at, t.visited) for t in level], most), most, merged)
+        level, cut = _longer(level, await reads.hop(_fronts(level), most, wanted), most, merged)
+        # Where the database kept paths back there are more than wanted; else all that it read of each path is here.
         truncated |= cut and most < wanted
-        level = sorted(level, key=Trail.rank)[:wanted]
         found += level
         if not level or len(found) > limit:
             break
     return found[:limit], truncated or len(found) > limit
+
+
+async def _known(reads: Reads, seeds: Sequence[UUID], merged: MergedNodes) -> list[UUID]:
+    """Seeds but those that no fact names any more, or yet. Such lead nowhere, unless they are merged with others."""
+    doubtful = [seed for seed in seeds if len(merged.around(seed)) > 1]
+    if not doubtful:
+        return list(seeds)
+    unnamed = set(doubtful) - set(await reads.named(doubtful))
+    return [seed for seed in seeds if seed not in unnamed]
+
+
+def _fronts(level: Sequence[Trail]) -> list[Front]:
+    orders = [(trail.facts(), trail.backward()) for trail in level]
+    places = {facts: place for place, facts in enumerate(sorted({facts for facts, _ in orders}))}
+    turns = {backward: turn for turn, backward in enumerate(sorted({backward for _, backward in orders}))}
+    return [
+        Front(trail.at, trail.visited, trail.newest(), places[facts], turns[backward])
+        for trail, (facts, backward) in zip(level, orders, strict=True)
+    ]
 
 
 def _longer(level: Sequence[Trail], hops: Iterable[Hop], most: int, merged: MergedNodes) -> tuple[list[Trail], bool]:

@@ -1,15 +1,15 @@
 """SQL of walks over the fact graph: where they begin, and one hop at a time.
 
 Of the ways to go on from a path only the first few can be among the first paths, in the order of ``facts.ranking``: so
-many are read, through an index that has them in that order, and no more. What a walk costs follows its answer, and not
-the degree of the nodes that it meets. Scope: every statement names the tenant and the agent; nodes and words are known
-by keys that hold the user.
+many are read, through an index that has them in that order, and no more, and of those of all paths only the first leave
+the database. What a walk costs follows its answer, and not the degree of the nodes that it meets. Scope: every
+statement names the tenant and the agent; nodes and words are known by keys that hold the user.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -41,10 +41,18 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """The last node of a path, where it was merged each of its names, and all nodes on the path."""
+    """A path by what tells how it goes on, and by its place among the others."""
 
     nodes: Sequence[UUID]
+    """The last node; where it was merged each of its names."""
     visited: Sequence[UUID]
+    """All nodes on the path."""
+    newest: datetime | None
+    """When the newest of its facts was recorded; None before the first hop."""
+    place: int
+    """Its place in the order of the facts on the paths, hop by hop. Paths over the same facts share one."""
+    turn: int
+    """Its place among those in the order of their directions."""
 
 
 class FactWalkRepository:
@@ -58,22 +66,42 @@ class FactWalkRepository:
         p = Parameters()
         rows = await self._driver.fetch(
             f"""
-            SELECT DISTINCT w.node FROM fact_words w
-            WHERE {self._believed.mine("w", p)} AND w.word = ANY ({p(list(words), "uuid[]")})
-            ORDER BY w.node LIMIT {MAX_SEEDS + 1:d}
+            SELECT DISTINCT named.node FROM unnest({p(list(words), "uuid[]")}) AS asked (word)
+            CROSS JOIN LATERAL (
+                -- The first of all are among the first of each.
+                SELECT w.node FROM fact_words w WHERE {self._believed.mine("w", p)} AND w.word = asked.word
+                ORDER BY w.node LIMIT {MAX_SEEDS + 1:d}
+            ) AS named
+            ORDER BY named.node LIMIT {MAX_SEEDS + 1:d}
             """,
             *p.values,
         )
         return [row["node"] for row in rows]
 
-    async def hop(self, fronts: Sequence[Front], most: int) -> list[Hop]:
-        """Ways to go on from each path, of each the first ``most``, to nodes that are not on it.
-
-        In the order of the paths, then the fact learnt last first.
-        """
+    async def named(self, nodes: Collection[UUID]) -> list[UUID]:
+        """Those of these nodes that a fact names which is believed, ended or not."""
         p = Parameters()
-        paths, nodes, visited, begins, ends = _columns(fronts)
-        on_path = f"ALL (({p(visited, 'uuid[]')})[at.begins:at.ends])"
+        believed = replace(self._believed, valid_at=None, ended=True)
+
+        def names(end: str) -> str:
+            facts, seen = believed.facts(p), believed.seen("f", p)
+            return f"EXISTS (SELECT FROM {facts} f WHERE {seen} AND f.{end} = asked.node)"
+
+        rows = await self._driver.fetch(
+            f"""
+            SELECT asked.node FROM unnest({p(list(nodes), "uuid[]")}) AS asked (node)
+            WHERE {names("subject_node")} OR {names("object_node")}
+            """,
+            *p.values,
+        )
+        return [row["node"] for row in rows]
+
+    async def hop(self, fronts: Sequence[Front], most: int, wanted: int) -> list[Hop]:
+        """Ways to go on from each path to nodes that are not on it: of each path the first ``most``, of all these the
+        first ``wanted``, in the order of the longer paths that they make."""
+        p = Parameters()
+        rows_of = _Columns(fronts)
+        on_path = f"ALL (({p(rows_of.visited, 'uuid[]')})[at.begins:at.ends])"
         limit = p(most, "int")
 
         def from_end(near: str, far: str, forward: str) -> str:
@@ -87,37 +115,45 @@ class FactWalkRepository:
         rows = await self._driver.fetch(
             f"""
             SELECT at.path, step.id, step.recorded_at, step.reached, step.forward
-            FROM unnest({p(paths, "int[]")}, {p(nodes, "uuid[]")}, {p(begins, "int[]")}, {p(ends, "int[]")})
-                AS at (path, node, begins, ends)
+            FROM unnest({p(rows_of.paths, "int[]")}, {p(rows_of.nodes, "uuid[]")}, {p(rows_of.begins, "int[]")},
+                {p(rows_of.ends, "int[]")}, {p(rows_of.newest, "timestamptz[]")}, {p(rows_of.places, "int[]")},
+                {p(rows_of.turns, "int[]")}) AS at (path, node, begins, ends, newest, place, turn)
             CROSS JOIN LATERAL (
                 {from_end("subject_node", "object_node", "true")}
                 UNION ALL
                 {from_end("object_node", "subject_node", "false")}
                 ORDER BY recorded_at DESC, id, forward DESC LIMIT {limit}
             ) AS step
-            ORDER BY at.path, step.recorded_at DESC, step.id, step.forward DESC
+            ORDER BY greatest(at.newest, step.recorded_at) DESC, at.place, step.recorded_at DESC, step.id, at.turn,
+                step.forward DESC
+            LIMIT {p(wanted, "bigint")}
             """,
             *p.values,
         )
         return [Hop(row["path"], row["id"], row["recorded_at"], row["reached"], row["forward"]) for row in rows]
 
 
-def _columns(
-    fronts: Sequence[Front],
-) -> tuple[list[int], list[UUID], list[UUID], list[int], list[int]]:
+class _Columns:
     """A row for each name of each path's last node. The nodes on all paths are one array; a path's part of it goes from
     a place to another, as SQL counts."""
-    paths: list[int] = []
-    nodes: list[UUID] = []
-    visited: list[UUID] = []
-    begins: list[int] = []
-    ends: list[int] = []
-    for place, front in enumerate(fronts):
-        first = len(visited) + 1
-        visited += front.visited
-        for node in front.nodes:
-            paths.append(place)
-            nodes.append(node)
-            begins.append(first)
-            ends.append(len(visited))
-    return paths, nodes, visited, begins, ends
+
+    def __init__(self, fronts: Sequence[Front]) -> None:
+        self.paths: list[int] = []
+        self.nodes: list[UUID] = []
+        self.visited: list[UUID] = []
+        self.begins: list[int] = []
+        self.ends: list[int] = []
+        self.newest: list[datetime | None] = []
+        self.places: list[int] = []
+        self.turns: list[int] = []
+        for path, front in enumerate(fronts):
+            first = len(self.visited) + 1
+            self.visited += front.visited
+            for node in front.nodes:
+                self.paths.append(path)
+                self.nodes.append(node)
+                self.begins.append(first)
+                self.ends.append(len(self.visited))
+                self.newest.append(front.newest)
+                self.places.append(front.place)
+                self.turns.append(front.turn)

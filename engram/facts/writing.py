@@ -28,9 +28,10 @@ from engram.facts.schemas import (
     FactsAppended,
     FactStatus,
 )
-from engram.facts.slots import TICK, Appending, appending, changing, later_than
+from engram.facts.slots import TICK, Appending, appending, changing, later_than, news
 from engram.facts.statements.service import StatementService
 from engram.problems import ConflictProblem, InvalidInputProblem, NotFoundProblem
+from engram.telemetry.counting import facts_written
 from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 
@@ -69,6 +70,7 @@ class FactWriting:
             done = await self._append(connection, scope, agent_id, await asyncio.to_thread(prepare, [request]), "{1}")
             id = done.new[0][0].id
             row = (await FactRepository(connection, scope).by_ids(agent_id, [id]))[id]
+        facts_written(1)
         return FactAppended.model_construct(**fields_of(row), closed=_closed(done))
 
     async def append_many(self, scope: Scope, request: FactBatch, ids: Sequence[UUID] | None = None) -> FactsAppended:
@@ -82,6 +84,7 @@ class FactWriting:
                 done = await self._append(connection, scope, UUID(request.agent_id), prepared, "items.{0}.{1}")
         except UniqueViolationError:
             raise ConflictProblem("There is a fact with one of these ids already.") from None
+        facts_written(len(done.new))
         return FactsAppended.model_construct(ids=[str(fact.id) for fact, _, _ in done.new], closed=_closed(done))
 
     async def delete(self, scope: Scope, id: str) -> FactChanged:
@@ -108,15 +111,15 @@ class FactWriting:
         entities = await self._entities.named(connection, scope, agent_id, prepared.names)
         await facts.lock_slots(agent_id, {fact.slot for fact in prepared.facts})
         now = datetime.now(UTC)
-        # Of a slot in which nothing is to be superseded nothing need be known.
-        rows = await facts.unended(agent_id, _starts(prepared.facts, now))
+        rows = await facts.touched(agent_id, news(prepared.facts, now))
         now = later_than(rows, now)
         _check_windows(prepared.facts, now, field)
         done = appending(prepared.facts, rows, now)
         await facts.insert(agent_id, done.new, entities)
         # What a fact ends by from the start is a closure like any other.
         early = [(closure, at) for _, closure, at in done.new if closure.superseded_by is not None]
-        later = now + len(prepared.facts) * TICK
+        # As one: with the last of them what they end is known to have ended.
+        later = now + (len(prepared.facts) - 1) * TICK
         closures = [*early, *((closure, later) for closure in done.closed)]
         if closures:
             await facts.close(agent_id, [closure for closure, _ in closures], [at for _, at in closures])
@@ -134,7 +137,9 @@ class FactWriting:
                 raise fact_not_found(id)
             agent_id, slot = place
             await self._agents.hold(connection, scope, agent_id)
-            await facts.lock_slots(agent_id, [slot])
+            await facts.lock_slots(
+                agent_id, {slot, *await self._statements.beside(connection, scope, agent_id, UUID(id))}
+            )
             fact = (await facts.by_ids(agent_id, [UUID(id)])).get(UUID(id))
             if fact is None or fact["status"] not in change.of:
                 if fact is not None and change is _RESTORE:
@@ -152,10 +157,14 @@ class FactWriting:
     async def _changed_statement(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, fact: Mapping[str, Any], change: _Change
     ) -> list[Closure]:
-        """Of what follows from a memory, by the rules of what does; its slot is locked."""
+        """Of what follows from a memory, by the rules of what does; the slots of all that does are locked."""
         if change is _RESTORE and fact["closed_by"] == ClosurePolicy.memory:
             raise ConflictProblem(f"Memory {fact['memory_id']} does not say that any more: restore or change it.")
-        return await self._statements.change(connection, scope, agent_id, [fact["id"]], change.to)
+        closures = await self._statements.change(connection, scope, agent_id, [fact["id"]], change.to)
+        if change is _RESTORE:
+            # The memory may have been restored meanwhile, and says it anew since then.
+            await self._statements.restate(connection, scope, agent_id, [fact["memory_id"]])
+        return closures
 
     async def _answer(
         self,
@@ -181,16 +190,6 @@ class FactWriting:
         details: Mapping[str, JsonValue],
     ) -> None:
         await self._audit.record(connection, scope, action, agent_id=agent_id, targets=ids, details=details)
-
-
-def _starts(facts: Sequence[NewFact], now: datetime) -> dict[UUID, datetime]:
-    """By slot, when the first of these begins that ends others or may be ended."""
-    starts: dict[UUID, datetime] = {}
-    for fact in facts:
-        if fact.item.supersede:
-            begins = fact.item.valid_from or now
-            starts[fact.slot] = min(begins, starts.get(fact.slot, begins))
-    return starts
 
 
 def _check_windows(facts: Sequence[NewFact], now: datetime, field: str) -> None:

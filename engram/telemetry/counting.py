@@ -20,6 +20,12 @@ def memories_written(*, created: int, deduplicated: int) -> None:
         telemetry.instruments.memories_deduplicated.inc(deduplicated)
 
 
+def facts_written(number: int) -> None:
+    """So many facts were stored."""
+    if (telemetry := current()) is not None:
+        telemetry.instruments.facts_written.inc(number)
+
+
 def projection_failed(name: str) -> None:
     if (telemetry := current()) is not None:
         telemetry.instruments.projection_failures.labels(name).inc()

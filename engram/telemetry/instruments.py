@@ -65,6 +65,7 @@ class Instruments:
         self.memories_deduplicated = Counter(
             "engram_memories_deduplicated", "Memories that stood already when they were written.", registry=registry
         )
+        self.facts_written = Counter("engram_facts_written", "Facts that were stored.", registry=registry)
         self.projection_failures = Counter(
             "engram_projection_failures",
             "Attempts to link memories, or to recognise entities in them, that failed.",

@@ -1,15 +1,10 @@
-"""Wire models of an agent on its way from one server to another: the lines of an export, and an import's answer.
-
-Stricter than what clients write: a line is what a server wrote, and a number that came as text was written by nobody
-that knows the format.
-"""
+"""Wire models of an agent on its way from one server to another: the lines of an export, and an import's answer."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from engram.agents.schemas import Agent
 from engram.facts.ontology.schemas import MAX_NAMES
@@ -17,7 +12,9 @@ from engram.facts.quantities.schemas import MAX_QUANTITIES, Finite, UnitName
 from engram.facts.schemas import Predicate
 from engram.facts.statements.schemas import MAX_RELATIONS
 from engram.memories.schemas import Tags
-from engram.wire import Content, Id, Instant, Label, Metadata, Name, Note, ResponseModel, Storable, Unit, WireModel
+from engram.transfer.fact_lines import FactClosureLine, FactLine, MergeLine
+from engram.transfer.line import Line, Recorded
+from engram.wire import Content, Id, Instant, Label, Metadata, Name, Note, ResponseModel, Storable, Unit
 
 FORMAT = "engram-agent"
 FORMAT_VERSION = 1
@@ -33,21 +30,6 @@ Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 Version = Annotated[int, Field(ge=1, le=2**30)]
 """Counts changes. The database counts twice as far: a memory that comes can be changed on and on."""
-
-CLOCKS_APART = timedelta(days=1)
-"""How far the clock of the server that exported may be ahead."""
-
-
-def _past(moment: datetime) -> datetime:
-    # What was last changed later than now can be changed only later than that: a record of a far future would put what
-    # is deleted beside it out of reach of the recovery's end, and at the end of all time could not be changed at all.
-    if moment > datetime.now(UTC) + CLOCKS_APART:
-        raise ValueError("must not lie in the future")
-    return moment
-
-
-Recorded = Annotated[Instant, AfterValidator(_past)]
-"""A moment at which a server noted something: not later than now, as far as clocks agree."""
 
 Packed = Annotated[str, StringConstraints(max_length=16000 * 4 * 4 // 3 + 4)]
 """A vector: float32 numbers, little-endian, in base64."""
@@ -82,12 +64,6 @@ Relation = Literal[
 Owed = Literal["entities", "thematic"]
 Ending = Literal["set", "supersede", "update", "delete", "restore"]
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
-
-
-class Line(WireModel):
-    """One line. Numbers are numbers, texts are texts."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, ser_json_inf_nan="null")
 
 
 class ExportedOntology(Line):
@@ -134,6 +110,9 @@ class Counts(Line):
     mention: Count = 0
     edge: Count = 0
     edge_version: Count = 0
+    fact: Count = 0
+    fact_closure: Count = 0
+    merge: Count = 0
 
 
 class HeaderLine(Line):
@@ -315,6 +294,9 @@ RECORDS: dict[str, type[Line]] = {
     "mention": MentionLine,
     "edge": EdgeLine,
     "edge_version": EdgeVersionLine,
+    "fact": FactLine,
+    "fact_closure": FactClosureLine,
+    "merge": MergeLine,
 }
 """The lines between header and footer, in their order."""
 

@@ -95,11 +95,16 @@ async def test_what_changes_nothing_leaves_no_event(http: httpx.AsyncClient) -> 
             "/v1/graph/edges",
             params={"source_id": world.second, "target_id": world.first, "relation_type": "causal"},
         ),
+        await http.post("/v1/facts", json={"agent_id": nobody, "subject": "x", "predicate": "y", "object": "z"}),
+        await http.delete(f"/v1/facts/{world.deleted_fact}"),
+        await http.post(f"/v1/facts/{world.fact}/restore"),
+        await http.post("/v1/facts/merge", json={"agent_id": world.agent, "name": "Lisboa", "other": "lisbon"}),
         # What only reads.
+        await http.post("/v1/facts/recall-graph", json={"agent_id": world.agent, "query": "Where is the office?"}),
         await http.post("/v1/memories/recall", json={"agent_id": world.agent, "query": "Where is the office?"}),
     ]
     statuses = [answer.status_code for answer in refused]
-    assert statuses == [200, 200, 200, 201, 409, 404, 404, 404, 422, 404, 404, 404, 200]
+    assert statuses == [200, 200, 200, 201, 409, 404, 404, 404, 422, 404, 404, 404, 404, 404, 409, 409, 200, 200]
     assert await events(http) == before
 
 
@@ -125,7 +130,7 @@ def _sentinels(*names: str) -> dict[str, str]:
 async def test_no_event_holds_anything_that_a_memory_an_edge_or_a_question_says(http: httpx.AsyncClient) -> None:
     said = _sentinels(
         *("content", "key", "user", "session", "tag", "source", "metadata", "field", "subject", "entity", "label"),
-        *("reason", "query", "agent-metadata", "agent-field"),
+        *("reason", "query", "agent-metadata", "agent-field", "predicate", "object", "alias"),
     )
     memory: dict[str, Any] = {
         "content": said["content"],
@@ -146,10 +151,16 @@ async def test_no_event_holds_anything_that_a_memory_an_edge_or_a_question_says(
     labels = {"label": said["label"], "reason": said["reason"]}
     (await http.post("/v1/graph/edges", json={**ends, **labels})).raise_for_status()
     (await http.post("/v1/memories/recall", json={"agent_id": agent, "query": said["query"]})).raise_for_status()
+    fact = {"subject": said["subject"], "predicate": said["predicate"], "object": said["object"]}
+    owned = {"user_id": said["user"], "sources": [said["source"]]}
+    stored = (await http.post("/v1/facts", json={"agent_id": agent, **fact, **owned})).raise_for_status().json()["id"]
+    names = {"name": said["subject"], "other": said["alias"]}
+    (await http.post("/v1/facts/merge", json={"agent_id": agent, **names})).raise_for_status()
+    (await http.delete(f"/v1/facts/{stored}")).raise_for_status()
     (await http.delete("/v1/graph/edges", params=ends)).raise_for_status()
     (await http.delete(f"/v1/memories/{one}")).raise_for_status()
     (await http.patch(f"/v1/agents/{agent}", json={"metadata": {**secret, "floor": 4}})).raise_for_status()
     (await http.delete(f"/v1/agents/{agent}")).raise_for_status()
     noted = await events(http)
-    assert len(noted) == 8
+    assert len(noted) == 11
     assert "sentinel" not in str(noted)

@@ -95,7 +95,7 @@ async def test_pages_are_complete_and_stay_so_while_events_are_added(http: httpx
         params["cursor"] = page["next_cursor"]
     assert seen == before
     assert [event["id"] for event in seen] == sorted((event["id"] for event in seen), reverse=True)
-    assert len(await events(http)) == len(before) + 4
+    assert len(await events(http)) == len(before) + 6
 
 
 async def test_events_can_be_chosen(http: httpx.AsyncClient) -> None:
@@ -103,15 +103,16 @@ async def test_events_can_be_chosen(http: httpx.AsyncClient) -> None:
     await http.post("/v1/agents", json={"name": "cook"})
     every = await events(http)
     assert [event["action"] for event in every] == [
-        *("agent.create", "edge.create", "memory.delete", "memory.create", "agent.create")
+        *("agent.create", "fact.merge", "fact.delete", "fact.append"),
+        *("edge.create", "memory.delete", "memory.create", "agent.create"),
     ]
     assert await events(http, agent_id=world.agent) == every[1:]
-    assert await events(http, action="memory.create") == every[3:4]
+    assert await events(http, action="memory.create") == every[6:7]
     assert await events(http, action="memory.purge") == []
-    edge = every[1]["recorded_at"]
-    assert await events(http, since=edge) == every[:2]
-    assert await events(http, until=edge) == every[2:]
-    assert await events(http, since=edge, action="agent.create", limit=1) == every[:1]
+    merge = every[1]["recorded_at"]
+    assert await events(http, since=merge) == every[:2]
+    assert await events(http, until=merge) == every[2:]
+    assert await events(http, since=merge, action="agent.create", limit=1) == every[:1]
     assert await events(http, since="2999-01-01") == []
 
 

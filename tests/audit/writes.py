@@ -11,12 +11,16 @@ import httpx
 
 from engram.db.database import driver
 from engram.transfer.example import EMPTY_EXPORT
+from engram.transfer.schemas import RECORDS
 from tests.fixtures.servers import openapi
 
 
 @dataclass(frozen=True)
 class World:
-    """An agent with two memories and an edge between them, and one memory that was deleted."""
+    """An agent with two memories and an edge between them, and one memory that was deleted.
+
+    Its facts say where the office was, which was superseded, and where it is; one more was deleted.
+    """
 
     agent: str
     first: str
@@ -24,6 +28,9 @@ class World:
     deleted: str
     dead: str
     """A job that was given up."""
+    fact: str
+    deleted_fact: str
+    merge: str
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,14 @@ async def make_world(client: httpx.AsyncClient) -> World:
     (await client.delete(f"/v1/memories/{deleted}")).raise_for_status()
     edge = {"source_id": first, "target_id": second, "relation_type": "causal"}
     (await client.post("/v1/graph/edges", json=edge)).raise_for_status()
-    return World(agent, first, second, deleted, await _dead_job(client, agent))
+    facts = [{"subject": "The office", "predicate": "is_in", "object": city} for city in ("Faro", "Lisbon")]
+    facts.append({"subject": "The rent", "predicate": "is", "object": "low"})
+    stored = await client.post("/v1/facts/batch", json={"agent_id": agent, "items": facts})
+    _, fact, deleted_fact = stored.raise_for_status().json()["ids"]
+    (await client.delete(f"/v1/facts/{deleted_fact}")).raise_for_status()
+    names = {"agent_id": agent, "name": "Lisbon", "other": "Lisboa"}
+    merge = (await client.post("/v1/facts/merge", json=names)).raise_for_status().json()["id"]
+    return World(agent, first, second, deleted, await _dead_job(client, agent), fact, deleted_fact, merge)
 
 
 async def _dead_job(client: httpx.AsyncClient, agent: str) -> str:
@@ -134,6 +148,36 @@ async def delete_edge(client: httpx.AsyncClient, world: World) -> httpx.Response
     return await client.delete("/v1/graph/edges", params=edge)
 
 
+async def append_fact(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    fact = {"subject": "The office", "predicate": "is_in", "object": "Porto"}
+    return await client.post("/v1/facts", json={"agent_id": world.agent, **fact})
+
+
+async def append_facts(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    items = [{"subject": "The office", "predicate": "is_in", "object": city} for city in ("Porto", "Braga")]
+    return await client.post("/v1/facts/batch", json={"agent_id": world.agent, "items": items})
+
+
+async def delete_fact(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.delete(f"/v1/facts/{world.fact}")
+
+
+async def undo_fact(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post(f"/v1/facts/{world.fact}/undo")
+
+
+async def restore_fact(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post(f"/v1/facts/{world.deleted_fact}/restore")
+
+
+async def merge_names(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post("/v1/facts/merge", json={"agent_id": world.agent, "name": "Porto", "other": "Oporto"})
+
+
+async def undo_merge(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.delete(f"/v1/facts/merge/{world.merge}")
+
+
 async def rebuild_links(client: httpx.AsyncClient, world: World) -> httpx.Response:
     return await client.post(f"/v1/agents/{world.agent}/rebuild-links")
 
@@ -146,6 +190,14 @@ async def retry_jobs(client: httpx.AsyncClient, world: World) -> httpx.Response:
     return await client.post("/v1/jobs/retry", json={"agent_id": world.agent})
 
 
+async def register_ontology(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.put(f"/v1/agents/{world.agent}/ontology", json={"verbs": {"is_in": "one", "is": "many"}})
+
+
+async def expire_by_adapter(client: httpx.AsyncClient, world: World) -> httpx.Response:
+    return await client.post("/v1/facts/expire-by-adapter", json={"agent_id": world.agent, "adapter_name": "declared"})
+
+
 def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
     """The one event of an operation that was answered so."""
     body = answer.json() if answer.content else {}
@@ -154,10 +206,15 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
             return Expected("agent.create", body["id"], [body["id"]], {"name": "cook"})
         case "update_agent":
             return Expected("agent.update", world.agent, [world.agent], {"fields": ["metadata", "name"]})
+        case "register_ontology":
+            return Expected("agent.ontology", world.agent, [world.agent], {"names": 2, "changed": 0})
+        case "expire_by_adapter":
+            details = {"adapter": "declared", "expired": 0, "changed": 0}
+            return Expected("fact.expire", world.agent, [world.agent], details)
         case "delete_agent":
             return Expected("agent.delete", world.agent, [world.agent], {"name": "clerk"})
         case "import_agent":
-            counts = dict.fromkeys(("memory", "memory_version", "entity", "mention", "edge", "edge_version"), 0)
+            counts = dict.fromkeys(RECORDS, 0)
             return Expected("agent.import", body["id"], [body["id"]], {"name": "newcomer", **counts})
         case "create_memory":
             return Expected("memory.create", world.agent, [body["id"]])
@@ -187,6 +244,20 @@ def expected(operation: str, world: World, answer: httpx.Response) -> Expected:
             return Expected("agent.rebuild", world.agent, [body["id"]])
         case "retry_job" | "retry_jobs":
             return Expected("job.retry", world.agent, [world.dead])
+        case "append_fact":
+            return Expected("fact.append", world.agent, [body["id"]], {"closed": 1})
+        case "append_facts":
+            return Expected("fact.append", world.agent, sorted(body["ids"]), {"closed": 1})
+        case "delete_fact":
+            return Expected("fact.delete", world.agent, [world.fact], {"changed": 0})
+        case "undo_fact":
+            return Expected("fact.undo", world.agent, [world.fact], {"changed": 1})
+        case "restore_fact":
+            return Expected("fact.restore", world.agent, [world.deleted_fact], {"changed": 0})
+        case "merge_names":
+            return Expected("fact.merge", world.agent, [body["id"]])
+        case "undo_merge":
+            return Expected("fact.unmerge", world.agent, [world.merge])
         case "delete_edge":
             return Expected("edge.delete", world.agent, [world.first, world.second], {"relation_type": "causal"})
     raise AssertionError(f"what does {operation} leave in the audit log?")
@@ -199,6 +270,8 @@ WRITES: dict[str, Write] = {
         *(create_memory, create_memories, delete_memory, delete_memories),
         *(set_memory, update_memory, supersede_memory, restore_memory, purge_memory),
         *(create_edge, create_edges, delete_edge),
+        *(append_fact, append_facts, delete_fact, undo_fact, restore_fact, merge_names, undo_merge),
+        *(register_ontology, expire_by_adapter),
         *(rebuild_links, retry_job, retry_jobs),
     )
 }

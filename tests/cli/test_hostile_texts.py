@@ -34,6 +34,15 @@ def test_arguments_that_are_no_text_are_refused(client_run: Run, bad: str) -> No
         ("recall", "x", "--agent", bad),
         ("recall", "x", "--user", bad),
         ("edges", bad),
+        ("facts", "append", bad, "is", "x"),
+        ("facts", "append", "x", bad, "x"),
+        ("facts", "append", "x", "is", bad, "--user", bad),
+        ("facts", "append", "x", "is", "x", "--valid-from", bad),
+        ("facts", "list", "--subject", bad),
+        ("facts", "show", bad),
+        ("facts", "recall", "x", "--user", bad),
+        ("facts", "merge", "x", bad),
+        ("facts", "import", bad),
         ("import", bad),
     ):
         outcome = client_run(*arguments)

@@ -58,6 +58,8 @@ def test_importing_the_clients_loads_wire_models_and_no_server() -> None:
         "engram.wire",
         "engram.health",
         "engram.memories.criteria",
+        "engram.transfer.fact_lines",
+        "engram.transfer.line",
         "engram.memories.filters",
         "engram.proxies",
         "engram.transfer.lines",
@@ -116,6 +118,7 @@ def test_both_clients_have_the_same_methods() -> None:
         (Engram().audit, AsyncEngram().audit),
         (Engram().agent("a"), AsyncEngram().agent("a")),
         (Engram().agent("a").memories, AsyncEngram().agent("a").memories),
+        (Engram().agent("a").facts, AsyncEngram().agent("a").facts),
     ]:
         names = {name for name in dir(one) if not name.startswith("_")}
         assert names == {name for name in dir(other) if not name.startswith("_")} - {"aclose"}

@@ -37,6 +37,14 @@ def request_for(world: World, place: Place) -> dict[str, Any]:
         "recall": of_agent | {"query": "Where is Alice?"},
         "list_memories": of_agent,
         "delete_memories": of_agent | {"session_id": "s", "dry_run": True},
+        "append_fact": of_agent | _fact(),
+        "append_facts": of_agent | {"items": [_fact()]},
+        "query_facts": of_agent,
+        "list_triples": of_agent,
+        "expire_by_adapter": of_agent | {"adapter_name": f"adapter {uuid4()}"},
+        "recall_graph": of_agent | {"query": "Where is Alice?"},
+        "merge_names": of_agent | {"name": f"name {uuid4()}", "other": f"name {uuid4()}"},
+        "list_merges": of_agent,
         "get_edges": {"memory_id": first},
         "get_neighborhood": {"memory_id": first},
         "compute_number": of_agent | {"entity": "Alice", "attribute": "age"},
@@ -54,6 +62,10 @@ def _with_number(request: dict[str, Any], place: Place) -> dict[str, Any]:
         return request
     number = {"quantities": [{"entity": "Alice", "attribute": "age", "value": 30}]}
     return request | {"items": [request["items"][0] | number]} if "items" in request else request | number
+
+
+def _fact() -> dict[str, Any]:
+    return {"subject": f"subject {uuid4()}", "predicate": "is", "object": "there"}
 
 
 def send(http: httpx.Client, place: Place, world: World, request: dict[str, Any], text: str) -> httpx.Response:
@@ -95,6 +107,10 @@ def _path(world: World, place: Place, text: str) -> str:
         return _path_to_what_may_go(world, place)
     path = place.path.replace("{agent_id}", world.agent_id).replace("{job_id}", world.job_id)
     # One that is changed is nobody else's.
+    if "/restore" in path:
+        path = path.replace("{fact_id}", world.deleted_fact())
+    elif "{fact_id}" in path:
+        path = path.replace("{fact_id}", world.new_fact())
     return path.replace("{memory_id}", world.memory_ids[0] if place.method == "GET" else world.new_memory())
 
 
@@ -106,6 +122,10 @@ def _path_to_what_may_go(world: World, place: Place) -> str:
         path = path.replace("{agent_id}", world.new_agent())
     if "{memory_id}" in path:
         path = path.replace("{memory_id}", world.new_memory())
+    if "{fact_id}" in path:
+        path = path.replace("{fact_id}", world.new_fact())
+    if "{merge_id}" in path:
+        path = path.replace("{merge_id}", world.new_merge())
     return path
 
 

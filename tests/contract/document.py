@@ -44,7 +44,15 @@ def published(url: str, key: str, phase: str) -> BaseSchema:
     settings["phases"]["stateful"] |= {"generation": {"mode": "positive"}, "inference": {"algorithms": []}}
     # What is asked with a body, whose ids need not be those of the answer before; the check looks at parameters alone.
     without = {"checks": {"ensure_resource_availability": {"enabled": False}}}
-    unchecked = ("recall", "create_memories", "delete_memories")
+    unchecked = (
+        "recall",
+        "create_memories",
+        "delete_memories",
+        "append_fact",
+        "append_facts",
+        "recall_graph",
+        "expire_by_adapter",
+    )
     settings["operations"] = [{"include-operation-id": name, **without} for name in unchecked]
     # What it learns from refusals is a guess from their words, which it then asserts.
     settings["phases"]["fuzzing"]["error-feedback"] = {"enabled": False}

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, StringConstraints, TypeAdapter, ValidationE
 from engram.entities.canonical import canonical_name
 from engram.facts.quantities.schemas import UnitName
 from engram.facts.quantities.units import check_unit
-from engram.facts.schemas import Predicate
+from engram.facts.schemas import Predicate, Term
 from engram.wire import Content, Label, Name, Note, Query, Storable
 from tests.contract.asking import as_header
 from tests.contract.places import KEY, Place
@@ -20,10 +20,12 @@ RepeatKey = Annotated[str, StringConstraints(min_length=1, max_length=255, patte
 
 KINDS = {
     (shown["pattern"], shown.get("maxLength")): adapter
-    for adapter in map(TypeAdapter, (Content, Label, Name, Note, Query, Storable, RepeatKey))
+    for adapter in map(TypeAdapter, (Content, Label, Name, Note, Query, Storable, Term, RepeatKey))
     for shown in [adapter.json_schema()]
 }
 """What judges a text, by what the document says of its place."""
+
+_PREDICATE: TypeAdapter[Any] = TypeAdapter(Predicate)
 
 
 def _naming(text: str) -> str:
@@ -49,6 +51,8 @@ def judge(place: Place) -> TypeAdapter[Any] | None:
     """None for what is no free text, such as an id or a cursor."""
     if "quantities" in place.way or place.operation == "compute_number":
         return _OF_NUMBERS.get(str(place.way[-1]))
+    if place.way[-1] == "predicate":
+        return _PREDICATE  # shown as a label is
     pattern, length = place.says("pattern"), place.says("maxLength")
     return KINDS.get((pattern, length))
 

@@ -11,10 +11,13 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 BEYOND_SCHEMA = {
     "must be later than": "no schema compares two fields",
     "must be a JSON object": "no schema says what is written in a text",
+    "names no entity": "no schema says what is a pronoun, or has a canonical form",
     "must not name a field twice": "no schema says what is written in a text",
     "say which memories": "no schema asks for one field of several, none of which is empty",
     "goes with no other criterion": "no schema asks for one field of several, none of which is empty",
     "source_id and target_id must differ": "no schema compares two fields",
+    "is the same node as name already": "no schema folds case, and compares two fields",
+    "must contain more than spaces, hyphens and underscores": "no schema says what a predicate becomes",
     "of a key's value stays": "whether a memory has a key, the server knows",
     "is when it took the place of": "what a memory superseded, the server knows",
     "is settled by": "what a memory was superseded by, the server knows",
@@ -26,9 +29,7 @@ BEYOND_SCHEMA = {
     "dimensions; the model": "the model's dimension is known when the server runs",
     "must not be nested deeper than": "no schema counts levels",
     "must not be blank": "what shows nothing in Unicode's higher planes is not in the pattern",
-    "names no entity": "what a name comes to, the server knows",
     "is no unit of measurement that is known": "what is measured in, a library knows",
-    "must contain more than spaces": "a pattern of what is left would be one of all alphabets",
     "is outside the years 1 to 9999 in UTC": "what an offset does to a date-time is not in its format",
 }
 """Parts of messages, and why a request that is right by the schema may get them."""

@@ -32,6 +32,7 @@ class World:
     agent_id: str
     memory_ids: tuple[str, ...]
     job_id: str = ""
+    fact_id: str = ""
 
     @classmethod
     def made(cls, url: str, tenant: Tenant, name: str) -> World:
@@ -40,7 +41,7 @@ class World:
         world = replace(world, agent_id=world._posted("/v1/agents", name=name))
         world = replace(world, memory_ids=tuple(world._remember(text) for text in texts))
         job = world._post(f"/v1/agents/{world.agent_id}/rebuild-links")
-        return replace(world, job_id=job.json()["id"])
+        return replace(world, job_id=job.json()["id"], fact_id=world.new_fact())
 
     @property
     def key(self) -> str:
@@ -63,8 +64,9 @@ class World:
                 # Whose it is comes from the memory whose place is taken: most that is drawn is somebody else's.
                 for name in ("user_id", "session_id"):
                     case.body.pop(name, None)
-            if case.path == "/v1/memories/{memory_id}" and _is_moment((case.query or {}).get("known_at")):
-                case.query["known_at"] = _AFTER_ALL  # before it was written there is no memory
+            known = ("/v1/memories/{memory_id}", "/v1/facts/{fact_id}")
+            if case.path in known and _is_moment((case.query or {}).get("known_at")):
+                case.query["known_at"] = _AFTER_ALL  # before it was written there is nothing
 
         schemathesis.hook(before_call)
         try:
@@ -84,9 +86,30 @@ class World:
             "agent_id": self.new_agent if emptied else lambda: self.agent_id,
             "memory_id": self.new_memory if spent else lambda: first,
             "job_id": lambda: self.job_id,
+            "fact_id": self._fact_for(case),
+            "merge_id": self.new_merge,
             "source_id": lambda: first,
             "target_id": lambda: second,
         }
+
+    def _fact_for(self, case: Case) -> Callable[[], str]:
+        if case.path.endswith("/restore"):
+            return self.deleted_fact
+        return self.new_fact if _deletes(case) or case.path.endswith("/undo") else lambda: self.fact_id
+
+    def new_fact(self) -> str:
+        fact = {"subject": f"Alice {uuid4()}", "predicate": "lives_in", "object": "Lisbon"}
+        return self._posted("/v1/facts", agent_id=self.agent_id, **fact)
+
+    def deleted_fact(self) -> str:
+        id = self.new_fact()
+        address = f"{self.url}/v1/facts/{id}"
+        requests.delete(address, headers=self.tenant.headers(), timeout=30).raise_for_status()
+        return id
+
+    def new_merge(self) -> str:
+        names = {"name": f"name {uuid4()}", "other": f"other {uuid4()}"}
+        return self._posted("/v1/facts/merge", agent_id=self.agent_id, **names)
 
     def new_agent(self) -> str:
         return self._posted("/v1/agents", name=f"doomed {uuid4()}")

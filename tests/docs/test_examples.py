@@ -13,10 +13,11 @@ from tests.docs.running import lasting, run_python, run_shell, shown_commands
 
 @pytest.mark.parametrize("page", [page for page in all_pages() if page.blocks("python")], ids=str)
 def test_python_prints_what_the_page_says(
-    page: Page, live_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Page, live_server: str, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # some write files
     monkeypatch.setenv("ENGRAM_BASE_URL", live_server)
+    monkeypatch.setenv("ENGRAM_DATABASE_URL", database_url)  # for the library without a server
     for printed, said in run_python(page):
         assert lasting(printed) == lasting(said or "")
 

@@ -16,7 +16,7 @@ WORDS = {
     name: f"zq{name}mark"
     for name in (
         *("content", "before", "tag", "oldtag", "metafield", "metavalue", "key", "source", "entity", "spelling"),
-        *("proposed", "reason", "label", "dead"),
+        *("proposed", "reason", "label", "dead", "subject", "predicate", "object", "undone", "user"),
     )
 }
 """Each stands in one place of what is purged, and nowhere else."""
@@ -75,6 +75,12 @@ async def written(http: httpx.AsyncClient, agent: Agent) -> str:
     edge = {"source_id": memory["id"], "target_id": other["id"]}
     for reason in (w["reason"], w["dead"]):
         await ask("POST", "/v1/graph/edges", **edge, relation_type="causal", reason=reason, label=w["label"])
+    fact = {"agent_id": agent.id, "subject": f"the {w['subject']}", "predicate": w["predicate"]}
+    for object in (w["object"], w["undone"]):
+        stated = await ask("POST", "/v1/facts", **fact, object=object, sources=[memory["id"].upper(), "a chat"])
+    await ask("POST", f"/v1/facts/{stated['id']}/undo")
+    item = {"subject": "A", "predicate": w["predicate"], "object": "B", "user_id": w["user"]}
+    await ask("POST", "/v1/facts/batch", agent_id=agent.id, items=[{**item, "sources": [memory["id"]]}])
     await ask("DELETE", path)
     await ask("POST", f"{path}/restore")
     return str(memory["id"])
@@ -93,6 +99,7 @@ async def test_nothing_is_left_of_a_memory(
     assert receipt.versions >= 4
     assert receipt.edges >= 2
     assert receipt.answers >= 6
+    assert receipt.facts == 3
     assert {word: tables for word, tables in (await found_in(database_url)).items() if tables} == {}
 
     left = [str(logs), (await http.get("/metrics")).text]

@@ -26,9 +26,12 @@ QUEUE = {
 TENANT = "(NULLIF(current_setting('engram.tenant_id'::text, true), ''::text))::uuid"
 
 READ, ADD, WRITE, ERASE = {"SELECT"}, {"INSERT"}, {"INSERT", "UPDATE"}, {"DELETE"}
-KEPT = ("agents", "agent_counters", "memories", "entities", "entity_aliases", "memory_slots", "jobs")
+KEPT = (
+    *("agents", "agent_counters", "memories", "entities", "entity_aliases", "memory_slots", "jobs"),
+    *("facts", "fact_slots", "fact_merges", "ontologies"),
+)
 """What only an admin erases."""
-PAST = ("memory_versions", "edge_versions")
+PAST = ("memory_versions", "edge_versions", "fact_closures", "fact_memories", "fact_words")
 """What is written once, and erased with what it tells of."""
 REMADE = (
     "memory_terms",
@@ -171,7 +174,10 @@ async def test_the_agent_of_a_row_is_of_the_rows_tenant(database: Database) -> N
         "SELECT conrelid::regclass::text AS table, pg_get_constraintdef(oid) AS key FROM pg_constraint"
         " WHERE contype = 'f' AND confrelid = 'agents'::regclass",
     )
-    assert {row["table"] for row in found} == {"memories", "memory_slots", "agent_counters", "entities"}
+    assert {row["table"] for row in found} == {
+        *("memories", "memory_slots", "agent_counters", "entities"),
+        *("facts", "fact_words", "fact_slots", "fact_merges", "ontologies"),
+    }
     for row in found:
         assert "(tenant_id, agent_id) REFERENCES agents(tenant_id, id)" in row["key"], row
 

@@ -24,7 +24,7 @@ from tests.fixtures.servers import running
 from tests.fixtures.tenants import Tenant, bearer, new_key
 
 from .calls import guarded
-from .worlds import NOTHING, SHARED_AGENT, SHARED_TEXT, World, new_world
+from .worlds import NOTHING, SHARED_AGENT, SHARED_SUBJECT, SHARED_TEXT, World, new_world
 
 ECHOING = ("/recall", "/compute")
 """How the paths of questions end that come back with their answers."""
@@ -63,6 +63,15 @@ def questions(world: World, others: World) -> list[tuple[str, str, dict[str, Any
             {"session_id": f"{others.mark} session"},
         )
     ]
+    found += [
+        ("POST", "/v1/facts/recall-graph", {"json": {"agent_id": agent, "query": query, "hops": 4, "limit": 200} | of})
+        for query in (SHARED_SUBJECT, "the north sea", f"{others.mark} harbour")
+        for of in ({}, {"user_id": f"{others.mark} user"}, {"user_id": f"{world.mark} user"})
+    ]
+    found += [
+        ("GET", "/v1/facts", {"params": {"agent_id": agent, "limit": 200} | of})
+        for of in ({}, {"subject": SHARED_SUBJECT}, {"user_id": f"{others.mark} user"}, {"known_at": "2999-01-01"})
+    ]
     listed = {"agent_id": agent, "include_total": True, "limit": 200}
     found += [
         ("GET", "/v1/memories", {"params": listed | more})
@@ -77,6 +86,11 @@ def questions(world: World, others: World) -> list[tuple[str, str, dict[str, Any
         ("GET", "/v1/graph/edges", {"params": {"memory_id": memory, "limit": 200}}),
         ("GET", "/v1/graph/neighborhood", {"params": {"memory_id": memory, "max_nodes": 500, "max_edges": 1000}}),
         ("GET", f"/v1/memories/{memory}", {}),
+        ("GET", "/v1/facts/merge", {"params": {"agent_id": agent, "include_undone": True}}),
+        ("GET", "/v1/facts/triples", {"params": {"agent_id": agent, "include_ended": True, "include_sources": True}}),
+        ("GET", f"/v1/agents/{agent}/ontology", {}),
+        ("GET", f"/v1/facts/{world.ids['fact_id']}", {}),
+        ("GET", f"/v1/facts/{world.ids['fact_id']}/history", {}),
         ("GET", f"/v1/agents/{agent}", {}),
         ("GET", f"/v1/agents/{agent}/stats", {}),
         ("GET", "/v1/agents", {"params": {"limit": 200}}),
@@ -105,7 +119,7 @@ class TestAtRest:
                 # A question comes back with its answer.
                 echoed = [theirs.mark] if path.endswith(ECHOING) else []
                 assert_nothing_of(theirs, response, but=echoed)
-                for hit in response.json().get("results", []) if "recall" in path else []:
+                for hit in response.json().get("results", []) if path.endswith("/recall") else []:
                     assert theirs.mark not in str(hit).casefold()
 
     async def test_numbers_are_of_one_tenant(self, http: httpx.AsyncClient, world: World, others: World) -> None:
@@ -164,6 +178,7 @@ class TestAtRest:
             ("/v1/memories", ["agent_id"]),
             ("/v1/graph/edges", ["memory_id"]),
             ("/v1/audit", []),
+            ("/v1/facts", ["agent_id"]),
         ):
             theirs = {"limit": 1} | {name: others.ids[name] for name in names}
             page = await http.get(path, params=theirs, headers=others.tenant.headers())
@@ -185,12 +200,48 @@ class TestAtRest:
         key = bearer(await new_key(operator, world.tenant.name, Role.admin, world.ids["agent_id"]))
         hidden = set(world.other_ids.values())
         for call in guarded(world.ids):
-            if call.method == "GET" or call.operation == "recall":
+            if call.method == "GET" or call.operation in ("recall", "recall_graph"):
                 response = await call.send(http, key)
                 assert response.status_code == 200
                 assert not [id for id in hidden if id in response.text], call.operation
         answer = await http.get("/v1/agents", headers=key)
         assert f"{world.mark} second" not in answer.text
+
+    async def test_facts_say_nothing_of_another_agent_or_user(
+        self, http: httpx.AsyncClient, world: World, others: World
+    ) -> None:
+        """All of them have facts of one subject, which a walk of any begins at."""
+        headers, user = world.tenant.headers(), f"{world.mark} user"
+
+        async def objects(agent: str, of: dict[str, str]) -> list[set[str]]:
+            asked = {"agent_id": agent, "query": SHARED_SUBJECT, "hops": 4, "limit": 200}
+            answer = await http.post("/v1/facts/recall-graph", json=asked | of, headers=headers)
+            listed = await http.get("/v1/facts", params={"agent_id": agent} | of, headers=headers)
+            shown = [edge["fact"]["object"] for path in answer.json()["paths"] for edge in path["edges"]]
+            return [set(shown), {fact["object"] for fact in listed.json()["data"]}]
+
+        own, second = world.ids["agent_id"], world.other_ids["agent_id"]
+        only = {"agent_id": second, "subject": SHARED_SUBJECT, "predicate": "keeps", "object": "another secret"}
+        assert (await http.post("/v1/facts", json=only, headers=headers)).status_code == 201
+        shown, listed = await objects(own, {})
+        assert shown == {f"{world.mark} harbour", "the North Sea"}
+        assert listed == {f"{world.mark} town", f"{world.mark} harbour", "the North Sea"}
+        assert await objects(own, {"user_id": user}) == [{f"{world.mark} friend"}] * 2
+        assert await objects(own, {"user_id": "nobody"}) == [set(), set()]
+        shown, listed = await objects(second, {})
+        assert "another secret" in shown & listed
+
+    async def test_a_fact_is_tied_to_no_memory_of_others(
+        self, http: httpx.AsyncClient, world: World, others: World
+    ) -> None:
+        """Whoever guesses an id may name it, and is told nothing of it."""
+        theirs = [others.ids["memory_id"], world.other_ids["memory_id"]]
+        fact = {"agent_id": world.ids["agent_id"], "subject": "Gull", "predicate": "eats", "object": "fish"}
+        appended = await http.post("/v1/facts", json=fact | {"sources": theirs}, headers=world.tenant.headers())
+        assert appended.json()["sources"] == theirs
+        asked = {"agent_id": world.ids["agent_id"], "query": "gull"}
+        answer = (await http.post("/v1/facts/recall-graph", json=asked, headers=world.tenant.headers())).json()
+        assert (len(answer["paths"]), answer["memories"]) == (1, [])
 
 
 class TestUnderLoad:
@@ -220,7 +271,7 @@ class TestUnderLoad:
             asked_back = response.status_code >= 400 or path.endswith(ECHOING)
             echoed = [theirs.mark, *theirs.every_id] if asked_back else []
             assert_nothing_of(theirs, response, but=echoed)
-            if response.status_code < 300 and "recall" in path:
+            if response.status_code < 300 and path.endswith("/recall"):
                 assert theirs.mark not in str(response.json()["results"]).casefold()
 
         async def give_up(mine: World, theirs: World, number: int) -> None:
@@ -261,12 +312,15 @@ class TestUnderLoad:
     def requests(mine: World, theirs: World, number: int) -> list[tuple[str, str, dict[str, Any]]]:
         agent, held = mine.ids["agent_id"], mine.other_ids["agent_id"]
         new = {"content": f"{mine.mark} wrote line {number} of the log.", "entities": ["Harbour"]}
+        said = {"subject": SHARED_SUBJECT, "predicate": "wrote", "object": f"{mine.mark} line {number}"}
         return [
             *questions(mine, theirs)[::3],
             ("POST", "/v1/memories", {"json": {"agent_id": agent, **new}}),
             ("POST", "/v1/memories", {"json": {"agent_id": held, **new}}),
             ("POST", "/v1/memories", {"json": {"agent_id": theirs.ids["agent_id"], **new}}),
             ("GET", f"/v1/memories/{theirs.ids['memory_id']}", {}),
+            ("POST", f"/v1/facts/{theirs.ids['fact_id']}/undo", {}),
+            ("POST", "/v1/facts", {"json": {"agent_id": agent, **said}}),
             ("GET", f"/v1/agents/{theirs.ids['agent_id']}/stats", {}),
             ("GET", f"/v1/agents/{NOTHING['agent_id']}", {}),
             ("GET", "/v1/agents", {"params": {"limit": "many"}}),

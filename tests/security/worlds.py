@@ -13,8 +13,11 @@ from tests.fixtures.tenants import Tenant
 
 SHARED_TEXT = "The keeper of the lighthouse lights the lamp at dusk."
 SHARED_AGENT = "keeper"
+SHARED_SUBJECT = "The Keeper"
 
-NOTHING = {name: str(uuid4()) for name in ("agent_id", "memory_id", "source_id", "target_id", "job_id")}
+NOTHING = {
+    name: str(uuid4()) for name in ("agent_id", "memory_id", "source_id", "target_id", "job_id", "fact_id", "merge_id")
+}
 """Ids of things that are nowhere."""
 
 
@@ -70,7 +73,20 @@ class _Builder:
         job = await self._http.post(f"/v1/agents/{agent}/rebuild-links", headers=self._tenant.headers())
         assert job.status_code == 202, job.text
         self.made.add(job.json()["id"])
-        return {**ids, "job_id": job.json()["id"]}
+        return {**ids, "job_id": job.json()["id"], **await self._facts(agent, memories[0])}
+
+    async def _facts(self, agent: str, memory: str) -> dict[str, str]:
+        """Two that meet in a node, of nobody and of a user; the first took the place of another."""
+        mark = self._tenant.name
+        stated = [
+            {"subject": SHARED_SUBJECT, "predicate": "lives_in", "object": f"{mark} town", "sources": [memory]},
+            {"subject": SHARED_SUBJECT, "predicate": "lives_in", "object": f"{mark} harbour", "sources": [memory]},
+            {"subject": f"{mark} harbour", "predicate": f"{mark}_lies_at", "object": "the North Sea"},
+            {"subject": SHARED_SUBJECT, "predicate": "knows", "object": f"{mark} friend", "user_id": f"{mark} user"},
+        ]
+        facts = [await self._post("/v1/facts", agent_id=agent, **fact) for fact in stated]
+        merge = await self._post("/v1/facts/merge", agent_id=agent, name=SHARED_SUBJECT, other=f"{mark} keeper")
+        return {"fact_id": facts[1], "merge_id": merge}
 
     async def _memory(self, agent: str, text: str) -> str:
         mark = self._tenant.name

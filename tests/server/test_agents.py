@@ -89,6 +89,27 @@ async def test_an_agent_is_found_by_its_name(engram: AsyncEngram, agent: Agent) 
     assert [found.id async for found in engram.agents.list(name="nobody")] == []
 
 
+async def test_stats_count_facts_by_what_became_of_them(
+    engram: AsyncEngram, http: httpx.AsyncClient, agent: Agent
+) -> None:
+    async def append(object: str, predicate: str = "works_at") -> str:
+        body = {"agent_id": agent.id, "subject": "Alice", "predicate": predicate, "object": object}
+        return str((await http.post("/v1/facts", json=body)).raise_for_status().json()["id"])
+
+    await append("Acme")
+    await append("Initech")
+    await append("Hooli")
+    await http.delete(f"/v1/facts/{await append('tea', 'likes')}")
+    await http.post(f"/v1/facts/{await append('Bob', 'knows')}/undo")
+    for other in ("Acme Corp", "ACME Inc"):
+        body = {"agent_id": agent.id, "name": "Acme", "other": other}
+        merge = (await http.post("/v1/facts/merge", json=body)).raise_for_status().json()
+    await http.delete(f"/v1/facts/merge/{merge['id']}")
+    stats = await engram.agents.stats(agent.id)
+    assert (stats.facts, stats.merges) == (1, 1)
+    assert stats.facts_by_status == {"standing": 1, "superseded": 2, "deleted": 1, "undone": 1}
+
+
 async def test_stats_count_what_an_agent_holds(engram: AsyncEngram, agent: Agent) -> None:
     kept = await engram.memories.create(agent.id, "Alice keeps the keys", entities=["Alice"])
     gone = await engram.memories.create(agent.id, "Bob keeps the books")

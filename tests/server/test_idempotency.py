@@ -53,6 +53,10 @@ async def writes(engram: AsyncEngram, agent: Agent) -> dict[str, Write]:
     ends = {"source_id": one.id, "target_id": two.id}
     items = [{"content": "Dan dances"}, {"content": "Alice sings"}]
     job = await engram.agents.rebuild_links(agent.id)
+    fact = {"subject": "Alice", "predicate": "lives_in"}
+    facts = [await engram.facts.append(agent.id, name, "knows", "Alice") for name in ("Bob", "Carol", "Dan")]
+    await engram.facts.delete(facts[2].id)
+    merge = await engram.facts.merge(agent.id, "Bob", "Robert")
     return {
         "rebuild_links": Write("POST", f"/v1/agents/{agent.id}/rebuild-links"),
         "retry_job": Write("POST", f"/v1/jobs/{job.id}/retry"),
@@ -73,6 +77,15 @@ async def writes(engram: AsyncEngram, agent: Agent) -> dict[str, Write]:
             "/v1/graph/edges/batch",
             {"edges": [{**ends, "relation_type": "temporal", "label": "in confidence"}]},
         ),
+        "append_fact": Write("POST", "/v1/facts", {"agent_id": agent.id, **fact, "object": "in confidence"}),
+        "append_facts": Write(
+            "POST", "/v1/facts/batch", {"agent_id": agent.id, "items": [{**fact, "object": "Porto"}]}
+        ),
+        "delete_fact": Write("DELETE", f"/v1/facts/{facts[0].id}"),
+        "undo_fact": Write("POST", f"/v1/facts/{facts[1].id}/undo"),
+        "restore_fact": Write("POST", f"/v1/facts/{facts[2].id}/restore"),
+        "merge_names": Write("POST", "/v1/facts/merge", {"agent_id": agent.id, "name": "Al", "other": "in confidence"}),
+        "undo_merge": Write("DELETE", f"/v1/facts/merge/{merge.id}"),
         "delete_edge": Write("DELETE", "/v1/graph/edges", params={**ends, "relation_type": "supports"}),
         "delete_memory": Write("DELETE", f"/v1/memories/{three.id}"),
         "delete_agent": Write("DELETE", f"/v1/agents/{agent.id}"),
@@ -222,6 +235,18 @@ class TestRepeating:
             await until_waiting(administrator, 1)
         assert same(first, await second)
         assert (await second).headers[REPLAYED] == "true"
+
+    async def test_a_fact_is_one_where_it_is_sent_again_under_a_key_and_two_where_it_is_not(
+        self, http: httpx.AsyncClient, engram: AsyncEngram, agent: Agent
+    ) -> None:
+        fact = {"agent_id": agent.id, "subject": "Alice", "predicate": "lives_in", "object": "Porto"}
+        write = Write("POST", "/v1/facts", fact)
+        answers = await asyncio.gather(*(write.send(http, KEY) for _ in range(10)))
+        assert all(same(answers[0], answer) for answer in answers)
+        assert len((await engram.facts.query(agent.id)).data) == 1
+        await write.send(http, {})
+        stored = (await engram.facts.query(agent.id)).data
+        assert [(one.object, one.valid_until) for one in stored] == [("Porto", None)] * 2
 
     def test_an_answer_survives_the_server(self, settings: Settings, static_weights: None) -> None:
         answers = []

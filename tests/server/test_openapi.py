@@ -10,12 +10,16 @@ import pytest
 from pydantic import TypeAdapter
 
 from engram.agents.schemas import AgentCreate, AgentUpdate
+from engram.facts.schemas import FactAppend, FactBatch, GraphQuestion, MergeCreate
 from engram.graph.schemas import EdgeCreate
 from engram.memories.schemas import MemoryBatch, MemoryCreate
 from engram.recall.schemas import RecallRequest
 from tests.fixtures.servers import openapi
 
-MODELS = (AgentCreate, AgentUpdate, EdgeCreate, MemoryBatch, MemoryCreate, RecallRequest)
+MODELS = (
+    *(AgentCreate, AgentUpdate, EdgeCreate, MemoryBatch, MemoryCreate, RecallRequest),
+    *(FactAppend, FactBatch, GraphQuestion, MergeCreate),
+)
 
 
 def operations() -> list[tuple[str, str, dict[str, Any]]]:
@@ -36,6 +40,8 @@ def test_operations_are_named_for_what_they_do() -> None:
             *("delete_memories", "rebuild_links", "list_jobs", "get_job", "retry_job", "retry_jobs"),
             *("set_memory", "update_memory", "supersede_memory", "restore_memory", "memory_history", "purge_memory"),
             *("get_edges", "create_edge", "create_edges", "delete_edge", "get_neighborhood", "find_paths"),
+            *("append_fact", "append_facts", "query_facts", "get_fact", "fact_history", "recall_graph"),
+            *("delete_fact", "undo_fact", "restore_fact", "merge_names", "list_merges", "undo_merge"),
             *("list_audit", "live", "ready"),
             *("export_agent", "import_agent"),
             "compute_number",

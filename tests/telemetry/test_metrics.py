@@ -78,6 +78,14 @@ async def test_a_write_is_timed_and_its_memories_are_counted(
     assert scraped.value("engram_embedder_duration_seconds_count", "passage") == 1
 
 
+async def test_facts_are_counted_as_they_are_stored(http: httpx.AsyncClient, agent: Agent) -> None:
+    fact = {"subject": "Alice", "predicate": "likes", "object": "tea"}
+    await http.post("/v1/facts", json={"agent_id": agent.id, **fact})
+    await http.post("/v1/facts/batch", json={"agent_id": agent.id, "items": [fact, {**fact, "object": "jazz"}]})
+    await http.post("/v1/facts", json={"agent_id": agent.id, **fact, "valid_until": "2020-01-01"})
+    assert (await scrape(http)).value("engram_facts_written_total") == 3
+
+
 async def test_every_stage_has_a_series_from_the_start(http: httpx.AsyncClient) -> None:
     counts = (await scrape(http)).series("engram_stage_duration_seconds_count")
     assert set(counts) == {tuple(name.split(".")) for name in STAGES}

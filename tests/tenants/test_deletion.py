@@ -12,6 +12,7 @@ import pytest
 from engram.agents.erasure import HELD_BY_AGENT
 from engram.agents.schemas import AgentCreate
 from engram.db.database import Database, driver
+from engram.facts.schemas import FactAppend, MergeCreate
 from engram.graph.schemas import EdgeCreate, RelationType
 from engram.memories.changes.schemas import MemorySet
 from engram.memories.schemas import MemoryBatch, MemoryItem
@@ -55,7 +56,18 @@ async def fill(services: Services, scope: Scope) -> None:
             await services.graph.create_edge(scope, edge.model_copy(update={"reason": because}))
             value = MemorySet(agent_id=agent.id, key="note/last", content=f"It is {because}.")
             await services.changes.setting.set(scope, value)
+        # The second supersedes the first.
+        for employer in ("Acme", "Initech"):
+            fact = FactAppend(
+                agent_id=agent.id, subject="Alice", predicate="works_at", object=employer, sources=[first]
+            )
+            await services.facts.append(scope, fact)
+        await services.facts.merges.merge(scope, MergeCreate(agent_id=agent.id, name="Acme", other="Acme Corp"))
         await services.jobs.rebuild_links(scope, agent.id)
+        for value in ("Acme", "Initech"):
+            fact = FactAppend(agent_id=agent.id, subject="Alice", predicate="works_at", object=value, sources=[first])
+            await services.facts.append(scope, fact)
+        await services.facts.merges.merge(scope, MergeCreate(agent_id=agent.id, name="Bob", other="Robert"))
         async with services.database.transaction() as connection:
             await driver(connection).execute(
                 """

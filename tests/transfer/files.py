@@ -45,11 +45,11 @@ def of_type(file: bytes, kind: str) -> list[Record]:
     return [record for record in records(file) if record["type"] == kind]
 
 
-def file_of(lines: Iterable[Record]) -> bytes:
+def file_of(lines: Iterable[Record], *, kinds: Iterable[str] = RECORDS) -> bytes:
     """The lines between header and footer, closed as an export is; the header's counts are made right."""
     header, *between = (dict(line) for line in lines if line["type"] != "footer")
     found = Counter(line["type"] for line in between)
-    counts = {kind: found[kind] for kind in RECORDS}
+    counts = {kind: found[kind] for kind in kinds}
     header["counts"] = counts
     written = [json.dumps(line).encode() + b"\n" for line in (header, *between)]
     footer = {

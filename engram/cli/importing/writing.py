@@ -71,7 +71,7 @@ def write(
         try:
             result = agent.memories.create_many([item for _, item in batch])
         except UnprocessableEntityError as error:
-            raise Refused(_with_places(error, [place for place, _ in batch])) from error
+            raise Refused(with_places(error, [place for place, _ in batch])) from error
         written.handled += len(batch)
         written.created += result.created
         written.deduplicated += result.deduplicated
@@ -98,7 +98,7 @@ def _batches(source: Source, reader: Reader, defaults: Defaults) -> Iterator[lis
         yield batch
 
 
-def _with_places(error: UnprocessableEntityError, places: list[str]) -> str:
+def with_places(error: UnprocessableEntityError, places: list[str]) -> str:
     def place(match: re.Match[str]) -> str:
         return f"{places[int(match[1])]}: " if int(match[1]) < len(places) else match[0]
 

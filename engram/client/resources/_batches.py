@@ -38,6 +38,8 @@ class BatchedWrite:
             combined.created += written.created
             combined.deduplicated += written.deduplicated
             combined.linked &= written.linked
+            known = set(combined.ontology_warnings)
+            combined.ontology_warnings += [told for told in written.ontology_warnings if told not in known]
             if self._progress is not None:
                 self._progress(min(start + MAX_BATCH, total), total)
         return combined
@@ -47,10 +49,10 @@ class BatchedWrite:
         try:
             return await sender.send(Request("POST", "/v1/memories/batch", BatchCreated, body=body))
         except APIStatusError as error:
-            raise _renumbered(error, start) from error.__cause__
+            raise renumbered(error, start) from error.__cause__
 
 
-def _renumbered(error: APIStatusError, start: int) -> APIStatusError:
+def renumbered(error: APIStatusError, start: int) -> APIStatusError:
     """The error with the places that it names counted from the first of all items."""
 
     def shifted(text: str) -> str:

@@ -6,8 +6,9 @@ from typing import Any
 from engram.client._arguments import NOT_GIVEN, AnyId, NotGiven, Vector, When, given, said, to_path
 from engram.client._pages import Listing
 from engram.client._request import Operation, Request
+from engram.client.resources._relations import RelationGiven
 from engram.facts.quantities.schemas import Quantity
-from engram.memories.changes.schemas import MemoryHistory, MemoryPurged, MemoryVersion
+from engram.memories.changes.schemas import MemoryHistory, MemoryPurged, MemoryUpdated, MemoryVersion
 from engram.memories.schemas import EntityRef, MemoryCreated, MemoryDetail, Sensitivity
 
 
@@ -17,6 +18,7 @@ def set_memory(
     content: str,
     *,
     entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
+    relations: Sequence[RelationGiven] | None = None,
     quantities: Sequence[Quantity | Mapping[str, Any]] | None = None,
     sensitivity: Sensitivity | str | None = None,
     user_id: str | None = None,
@@ -39,6 +41,8 @@ def set_memory(
         content: The text, stored to the letter.
         entities: What it is about or mentions. A bare name is a mention; ``{"name": ..., "role": "subject"}``
             says that the memory is about it.
+        relations: What it says of how entities relate, at most 8: triples ``(subject, predicate, object)``, or dicts
+            that may also have ``confidence``, ``valid_from``, ``valid_until`` and ``adapter_name``.
         quantities: Numbers that it says entities have, each ``{"entity", "attribute", "value"}`` and, if you like,
             ``"unit"`` and ``"at"``.
         sensitivity: ``"high"``: nothing is made of its text but what finds it. Default: ``"normal"``.
@@ -57,6 +61,7 @@ def set_memory(
         key=key,
         content=content,
         entities=entities,
+        relations=relations,
         quantities=quantities,
         sensitivity=sensitivity,
         user_id=user_id,
@@ -77,6 +82,7 @@ def update_memory(
     *,
     content: str | None = None,
     entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
+    relations: Sequence[RelationGiven] | None = None,
     quantities: Sequence[Quantity | Mapping[str, Any]] | None = None,
     sensitivity: Sensitivity | str | None = None,
     tags: Sequence[str] | None = None,
@@ -87,13 +93,14 @@ def update_memory(
     valid_until: When | NotGiven | None = NOT_GIVEN,
     embedding: Vector | None = None,
     if_version: int | None = None,
-) -> Operation[MemoryDetail]:
+) -> Operation[MemoryUpdated]:
     """Change what is given and nothing else. What the memory was stays in the history.
 
     Args:
         memory_id: The memory.
         content: Its new text, which is embedded and linked anew.
         entities: All that it declares, in place of what it did.
+        relations: All relations that it declares, as for ``create``.
         quantities: The same for numbers.
         sensitivity: ``"normal"`` or ``"high"``. What was made of the memory follows it.
         tags: All its tags.
@@ -108,6 +115,7 @@ def update_memory(
     body = given(
         content=content,
         entities=entities,
+        relations=relations,
         quantities=quantities,
         sensitivity=sensitivity,
         tags=tags,
@@ -118,7 +126,7 @@ def update_memory(
         if_version=if_version,
     )
     body |= said(source=source, valid_until=valid_until)
-    return Request("PATCH", to_path("/v1/memories/{memory_id}", memory_id=memory_id), MemoryDetail, body=body)
+    return Request("PATCH", to_path("/v1/memories/{memory_id}", memory_id=memory_id), MemoryUpdated, body=body)
 
 
 def supersede_memory(
@@ -126,6 +134,7 @@ def supersede_memory(
     content: str,
     *,
     entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
+    relations: Sequence[RelationGiven] | None = None,
     quantities: Sequence[Quantity | Mapping[str, Any]] | None = None,
     sensitivity: Sensitivity | str | None = None,
     tags: Sequence[str] | None = None,
@@ -144,6 +153,7 @@ def supersede_memory(
         memory_id: The memory that ceases to hold.
         content: The text that holds in its place.
         entities: What it is about or mentions.
+        relations: What it says of how entities relate, as for ``create``.
         quantities: Numbers that it says entities have, each ``{"entity", "attribute", "value"}`` and, if you like,
             ``"unit"`` and ``"at"``.
         sensitivity: ``"high"``: nothing is made of its text but what finds it. Default: ``"normal"``.
@@ -158,6 +168,7 @@ def supersede_memory(
     body = given(
         content=content,
         entities=entities,
+        relations=relations,
         quantities=quantities,
         sensitivity=sensitivity,
         tags=tags,

@@ -11,6 +11,7 @@ from engram.client._bodies import Source
 from engram.client._methods import Resource, acall, alines, apages, call, lines, pages
 from engram.client._pages import Listing
 from engram.client._request import Command, Download, Operation, Request
+from engram.client.resources._ontologies import get_ontology, register_ontology
 from engram.jobs.schemas import Job
 from engram.transfer.schemas import AgentImported
 
@@ -146,6 +147,8 @@ class Agents(Resource):
     export = lines(export_agent)
     import_ = call(import_agent)
     rebuild_links = call(rebuild_links)
+    ontology = call(get_ontology)
+    register_ontology = call(register_ontology)
 
 
 class AsyncAgents(Resource):
@@ -158,3 +161,5 @@ class AsyncAgents(Resource):
     export = alines(export_agent)
     import_ = acall(import_agent)
     rebuild_links = acall(rebuild_links)
+    ontology = acall(get_ontology)
+    register_ontology = acall(register_ontology)

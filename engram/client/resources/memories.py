@@ -16,6 +16,7 @@ from engram.client.resources._changing import (
     supersede_memory,
     update_memory,
 )
+from engram.client.resources._relations import RelationGiven
 from engram.client.resources._selecting import TagsAsked, delete_memories, list_memories
 from engram.facts.quantities.schemas import Quantity
 from engram.graph.schemas import RelationType
@@ -36,6 +37,7 @@ def create_memory(
     content: str,
     *,
     entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
+    relations: Sequence[RelationGiven] | None = None,
     quantities: Sequence[Quantity | Mapping[str, Any]] | None = None,
     sensitivity: Sensitivity | str | None = None,
     user_id: str | None = None,
@@ -55,6 +57,8 @@ def create_memory(
         content: The text, stored to the letter.
         entities: What it is about or mentions. A bare name is a mention; ``{"name": ..., "role": "subject"}``
             says that the memory is about it.
+        relations: What it says of how entities relate, at most 8: triples ``(subject, predicate, object)``, or dicts
+            that may also have ``confidence``, ``valid_from``, ``valid_until`` and ``adapter_name``.
         quantities: Numbers that it says entities have, each ``{"entity", "attribute", "value"}`` and, if you like,
             ``"unit"`` and ``"at"``.
         sensitivity: ``"high"``: nothing is made of its text but what finds it. Default: ``"normal"``.
@@ -72,6 +76,7 @@ def create_memory(
         agent_id=agent_id,
         content=content,
         entities=entities,
+        relations=relations,
         quantities=quantities,
         sensitivity=sensitivity,
         user_id=user_id,

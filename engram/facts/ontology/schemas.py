@@ -5,10 +5,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, field_validator
 
+from engram.characters import LABEL
 from engram.facts.schemas import Predicate
-from engram.wire import Id, Instant, Label, ResponseModel, WireModel
+from engram.wire import Id, Instant, Label, ResponseModel, WireModel, shown_as
 
 MAX_NAMES = 500
 
@@ -19,7 +20,27 @@ class Cardinality(StrEnum):
     many = "many"
 
 
-Named = Annotated[dict[Predicate, Cardinality], Field(max_length=MAX_NAMES)]
+_NAME: TypeAdapter[str] = TypeAdapter(Predicate)
+
+
+def _in_snake_case(names: dict[str, Cardinality]) -> dict[str, Cardinality]:
+    found = {}
+    for name, cardinality in names.items():
+        try:
+            found[_NAME.validate_python(name)] = cardinality
+        except ValidationError as error:
+            raise ValueError(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
+    return found
+
+
+# Names as keys: as a type of keys they would be a pattern of some properties, which leaves the others free.
+Named = Annotated[
+    dict[str, Cardinality],
+    Field(max_length=MAX_NAMES),
+    AfterValidator(_in_snake_case),
+    shown_as(propertyNames={"minLength": 1, "maxLength": 256, "pattern": LABEL}),
+]
+"""Relations by name, in lower snake case whatever they are written in."""
 
 
 class OntologyUpdate(WireModel):

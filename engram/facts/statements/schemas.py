@@ -45,7 +45,7 @@ def _spelt_out(value: Any) -> Any:
     return value
 
 
-_Triple = Annotated[list[Name], Field(min_length=3, max_length=3)]
+_Triple = tuple[Name, Predicate, Name]
 Relations = Annotated[
     list[Relation],
     Field(max_length=MAX_RELATIONS),

@@ -115,6 +115,11 @@ class StatementService:
         cardinalities = await self.cardinalities(connection, scope, agent_id)
         return await self._write(connection, scope, agent_id, rows, [], cardinalities)
 
+    async def beside(self, connection: AsyncConnection, scope: Scope, agent_id: UUID, id: UUID) -> set[UUID]:
+        """The slots of all that follows from the memory of a statement; none of another fact."""
+        statements = StatementRepository(connection, scope)
+        return await statements.slots_of(agent_id, [row.memory_id for row in await statements.by_ids(agent_id, [id])])
+
     async def settle(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, slots: Mapping[UUID, datetime]
     ) -> list[Closure]:

@@ -126,4 +126,5 @@ class MemoryPurged(ResponseModel):
     statements: int = Field(default=0, description="Facts that followed from it.")
     quantities: int = Field(default=0, description="Numbers that followed from it.")
     entities: int = Field(description="Names that no other memory names.")
+    facts: int = Field(default=0, description="Those that no other memory is a source of.")
     answers: int = Field(description="Answers kept for repeated requests.")

@@ -12,6 +12,7 @@ from engram.memories.changes.restoring import RestorationService
 from engram.memories.changes.revising import RevisionService
 from engram.memories.changes.setting import SettingService
 from engram.memories.changes.writing import Writing
+from engram.memories.purging.facts import FactSources
 from engram.memories.purging.service import PurgeService
 from engram.memories.versions.service import HistoryService
 
@@ -32,6 +33,7 @@ class MemoryChanges:
         reindexing: Reindexing,
         edges: SupersessionEdges,
         links: ThematicLinks,
+        facts: FactSources,
         *,
         recovery: timedelta,
     ) -> MemoryChanges:
@@ -40,6 +42,6 @@ class MemoryChanges:
             SettingService(writing, edges),
             RevisionService(writing, reindexing, links),
             RestorationService(writing, reindexing, edges, recovery=recovery),
-            PurgeService(database, writing.database, writing.agents, writing.entities, recovery=recovery),
+            PurgeService(database, writing.database, writing.agents, writing.entities, facts, recovery=recovery),
             HistoryService(writing.database),
         )

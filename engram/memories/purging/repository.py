@@ -53,6 +53,25 @@ class PurgeRepository:
         )
         return [Said(*row) for row in rows]
 
+    async def named_by_facts(self, agent_id: UUID, id: UUID) -> dict[str, set[str]]:
+        """The spellings of what the facts name that the memory is a source of, by canonical name."""
+        rows = await self._driver.fetch(
+            """
+            SELECT DISTINCT e.name, CASE WHEN e.id = f.subject_entity THEN f.subject ELSE f.object END AS spelling
+            FROM fact_memories t
+            JOIN facts f ON f.agent_id = $1 AND f.tenant_id = $2 AND f.id = t.fact_id
+            JOIN entities e ON e.agent_id = $1 AND e.tenant_id = $2 AND e.id IN (f.subject_entity, f.object_entity)
+            WHERE t.agent_id = $1 AND t.tenant_id = $2 AND t.memory_id = $3
+            """,
+            agent_id,
+            self._tenant_id,
+            id,
+        )
+        found: dict[str, set[str]] = {}
+        for row in rows:
+            found.setdefault(row["name"], set()).add(" ".join(row["spelling"].split()))
+        return found
+
     async def edges(self, agent_id: UUID, id: UUID) -> int:
         """Erase the memory's edges, and say how many there were. In the order of their keys, as they are written."""
         status: str = await self._driver.execute(

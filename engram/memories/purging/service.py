@@ -22,6 +22,7 @@ from engram.facts.statements.service import StatementService
 from engram.memories.changes.repository import ChangeRepository
 from engram.memories.changes.rows import Standing
 from engram.memories.changes.schemas import MemoryPurged
+from engram.memories.purging.facts import FactSources
 from engram.memories.purging.repository import ExpiredMemories, PurgeRepository, Said
 from engram.memories.repository import MemoryRepository
 from engram.memories.service import ATTEMPTS, CONTESTED, memory_not_found
@@ -41,6 +42,7 @@ class PurgeService:
         tenants: TenantDatabase,
         agents: AgentService,
         entities: EntityService,
+        facts: FactSources,
         *,
         recovery: timedelta,
     ) -> None:
@@ -50,6 +52,7 @@ class PurgeService:
         self._agents = agents
         self._entities = entities
         self._statements = StatementService(entities)
+        self._facts = facts
         self._quantities = QuantityService(entities)
         self._recovery = recovery
         self._audit = Audit()
@@ -97,7 +100,8 @@ class PurgeService:
                 return None
             names, spellings = await asyncio.to_thread(_declared, id, said, language)
             async with self._tenants.administration(scope) as connection:
-                await self._agents.hold(connection, scope, agent_id)
+                # Who appends a fact locks its slot and then its sources, and here it is the other way round.
+                await self._agents.hold_alone(connection, scope, agent_id)
                 changes = ChangeRepository(connection, scope)
                 if memory.slot_hash is not None:
                     await changes.hold_slot(agent_id, memory.slot_hash)
@@ -124,14 +128,19 @@ class PurgeService:
         """What was erased, by the names of the receipt."""
         agent_id, id = memory.agent_id, memory.id
         purges, memories = PurgeRepository(connection, scope), MemoryRepository(connection, scope)
+        in_facts = await purges.named_by_facts(agent_id, id)
+        # First what follows from the memory: what is left names it as a source.
         statements = await self._statements.erase(connection, scope, agent_id, id)
+        facts = await self._facts.forget(connection, scope, agent_id, id)
         quantities = await self._quantities.erase(connection, scope, agent_id, id)
         edges = await purges.edges(agent_id, id)
         passages = await purges.passages(agent_id, id)
         terms = await purges.terms(agent_id, id)
         erased = await purges.of_memory(agent_id, id)
         await self._entities.recount(connection, scope, agent_id, [id])
-        entities = await purges.names(agent_id, names, spellings)
+        entities = await purges.names(
+            agent_id, sorted({*names, *in_facts}), sorted(set().union(spellings, *in_facts.values()))
+        )
         # What counts them is locked after all that others count under.
         await memories.remove_passages(agent_id, [id])
         if not memory.deleted:
@@ -146,6 +155,7 @@ class PurgeService:
             "statements": statements,
             "quantities": quantities,
             "entities": entities,
+            "facts": facts,
             "answers": await purges.answers(agent_id, id),
             **erased,
         }

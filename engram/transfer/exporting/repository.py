@@ -3,7 +3,7 @@ tenant and the agent."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from engram.db.parameters import Parameters
 from engram.db.portions import portion, shown
 from engram.tenants.scope import Scope
 from engram.transfer.exporting.selection import Selection
+from engram.transfer.schemas import RECORDS
 
 PAGE = 500
 """Rows of a page that are read at once; fewer where they are long."""
@@ -27,6 +28,11 @@ _EDGE = (
     "source_id, target_id, relation_type, weight, origin, label, reason, valid_from, valid_until, earlier,"
     " recorded_at, invalidated_at"
 )
+_FACT = (
+    "id, user_id, subject, predicate, object, confidence, valid_from, valid_until, stated_until, supersede, status,"
+    " closed_by, superseded_by, sources, recorded_at, updated_at"
+)
+_FACT_SIZE = "octet_length(sources::text) + octet_length(subject) + octet_length(object) + 1000"
 
 Row = dict[str, Any]
 Key = tuple[Any, ...]
@@ -78,14 +84,17 @@ class ExportRepository:
             "entity": chosen.entities(p),
             "mention": chosen.mentions(p),
             "edge": chosen.edges(p),
+            "fact": chosen.facts(p),
+            "merge": chosen.merges(p),
         }
         if chosen.whole and chosen.history:
             relations["memory_version"] = f"memory_versions v WHERE {chosen.mine('v', p)}"
             relations["edge_version"] = f"edge_versions w WHERE {chosen.mine('w', p)}"
+            relations["fact_closure"] = chosen.closures(p)
         columns = ", ".join(f"(SELECT count(*) FROM {relation}) AS {kind}" for kind, relation in relations.items())
         row = await self._driver.fetchrow(f"SELECT {columns}", *p.values)
         assert row is not None  # of scalars
-        return {"memory_version": 0, "edge_version": 0, **dict(row)}
+        return {**dict.fromkeys(RECORDS, 0), **dict(row)}
 
     async def memories(self) -> AsyncIterator[list[Row]]:
         """With the projections that are owed to each, and its passages' vectors where vectors are wanted."""
@@ -145,14 +154,35 @@ class ExportRepository:
         async for page in self._pages(relation, columns, keys, ("uuid", "uuid", "text", "timestamptz")):
             yield page
 
+    async def facts(self) -> AsyncIterator[list[Row]]:
+        async for page in self._portions(self._selection.facts, _FACT, ("f.id",), ("uuid",), size=_FACT_SIZE):
+            closers = {row["superseded_by"] for row in page if row["superseded_by"]}
+            left_out = closers - await self._believed(closers)
+            for row in page:
+                # What ended it is left out, and the end stays: as its writer's word.
+                if row["superseded_by"] in left_out and row["status"] == "standing":
+                    row |= {"stated_until": row["valid_until"], "closed_by": None, "superseded_by": None}
+            yield page
+
+    async def fact_closures(self) -> AsyncIterator[list[Row]]:
+        columns = "c.fact_id, c.recorded_at, c.status, c.valid_until, c.closed_by, c.superseded_by"
+        keys = ("c.fact_id", "c.recorded_at")
+        async for page in self._pages(self._selection.closures, columns, keys, ("uuid", "timestamptz")):
+            yield page
+
+    async def merges(self) -> AsyncIterator[list[Row]]:
+        columns = "g.id, g.name, g.other, g.recorded_at, g.undone_at"
+        async for page in self._pages(self._selection.merges, columns, ("g.id",), ("uuid",)):
+            yield page
+
     @property
     def _embedding(self) -> str:
         return ", embedding" if self._selection.embeddings else ""
 
     async def _portions(
-        self, relation: Any, columns: str, keys: Sequence[str], types: Sequence[str]
+        self, relation: Any, columns: str, keys: Sequence[str], types: Sequence[str], *, size: str | None = None
     ) -> AsyncIterator[list[Row]]:
-        """Rows that may be long, as many at once as may be held."""
+        """Rows that may be long, as many at once as may be held; ``size`` is what one takes that is no memory."""
         names = [_name(key) for key in keys]
         alias = keys[0].partition(".")[0]
         after: Key | None = None
@@ -162,7 +192,8 @@ class ExportRepository:
             rows = f"SELECT {_of(alias, columns)} FROM {relation(p)}{_beyond(keys, types, after, p)}"
             rows += f" ORDER BY {', '.join(keys)} LIMIT {PAGE + 1}"
             found = await self._driver.fetch(
-                portion(rows, columns=columns, size=self._size, order=", ".join(names), limit=str(PAGE)), *p.values
+                portion(rows, columns=columns, size=size or self._size, order=", ".join(names), limit=str(PAGE)),
+                *p.values,
             )
             page, more = shown(found)
             if page:
@@ -219,6 +250,16 @@ class ExportRepository:
         p = Parameters()
         rows = await self._driver.fetch(
             f"SELECT m.id FROM {self._selection.memories(p)} AND m.id = ANY ({p(list(ids), 'uuid[]')})", *p.values
+        )
+        return {row["id"] for row in rows}
+
+    async def _believed(self, ids: Collection[UUID]) -> set[UUID]:
+        """Those of these facts that the export holds."""
+        if not ids or not self._selection.whole:
+            return set()
+        p = Parameters()
+        rows = await self._driver.fetch(
+            f"SELECT f.id FROM {self._selection.facts(p)} AND f.id = ANY ({p(list(ids), 'uuid[]')})", *p.values
         )
         return {row["id"] for row in rows}
 

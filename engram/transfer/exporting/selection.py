@@ -7,6 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from engram.db.parameters import Parameters
+from engram.facts.known import Believed
 from engram.memories.known import rewritten, then
 from engram.memories.predicates import Visibility
 
@@ -106,6 +107,29 @@ class Selection:
         if self.at is None:
             return known
         return f"{known} AND EXISTS (SELECT FROM {self.mentions(p)} AND n.entity_id = t.id)"
+
+    def facts(self, p: Parameters) -> str:
+        """Rows ``f`` of what was appended: with ``at`` what was believed and held. What memories state follows from
+        their lines."""
+        appended = "f.memory_id IS NULL"
+        if self.at is None:
+            standing = "" if self.history else " AND f.status = 'standing'"
+            return f"facts f WHERE {self.mine('f', p)} AND {appended}{standing}"
+        believed = Believed.of(self.tenant_id, self.agent_id, valid_at=self.at, known_at=self.known_at)
+        return f"{believed.facts(p)} f WHERE {believed.seen('f', p)} AND {appended}"
+
+    def closures(self, p: Parameters) -> str:
+        """Rows ``c`` of what was appended."""
+        stated = f"SELECT FROM facts f WHERE {self.mine('f', p)} AND f.id = c.fact_id AND f.memory_id IS NOT NULL"
+        return f"fact_closures c WHERE {self.mine('c', p)} AND NOT EXISTS ({stated})"
+
+    def merges(self, p: Parameters) -> str:
+        """Rows ``g``. A merge holds whenever it is believed."""
+        known = f"fact_merges g WHERE {self.mine('g', p)}"
+        if self.known_at is not None:
+            at = p(self.known_at, "timestamptz")
+            return f"{known} AND g.recorded_at <= {at} AND (g.undone_at IS NULL OR g.undone_at > {at})"
+        return known if self.history else f"{known} AND g.undone_at IS NULL"
 
     def _held(self, id: str, p: Parameters) -> str:
         return f"EXISTS (SELECT FROM {self.memories(p)} AND m.id = {id})"

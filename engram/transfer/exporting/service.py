@@ -20,7 +20,7 @@ from engram.problems import NotFoundProblem, UnavailableProblem
 from engram.tenants.database import TenantDatabase
 from engram.tenants.roles import Role
 from engram.tenants.scope import Scope
-from engram.transfer.exporting import records
+from engram.transfer.exporting import facts, records
 from engram.transfer.exporting.repository import ExportRepository, Row
 from engram.transfer.exporting.selection import Selection
 from engram.transfer.lines import Summary, as_line, joined
@@ -152,6 +152,10 @@ def _parts(rows: ExportRepository, selection: Selection) -> Iterator[tuple[str, 
     yield "edge", rows.edges(), records.edge if selection.at is None else records.edge_at(selection.at)
     if whole and selection.history:
         yield "edge_version", rows.edge_versions(), records.edge_version
+    yield "fact", rows.facts(), facts.fact if whole else facts.fact_at
+    if whole and selection.history:
+        yield "fact_closure", rows.fact_closures(), facts.closure
+    yield "merge", rows.merges(), facts.merge if whole else facts.merge_at
 
 
 def _written(page: list[Row], record: Record, kind: str, summary: Summary) -> list[bytes]:

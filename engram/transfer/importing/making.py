@@ -18,6 +18,7 @@ from engram.facts.statements.service import StatementService
 from engram.memories.registration import model_replaced
 from engram.problems import ConflictProblem, InvalidInputProblem, UnavailableProblem
 from engram.tenants.database import TenantDatabase
+from engram.transfer.importing.fact_making import FactMaking
 from engram.transfer.importing.reading import Batch, Lines
 from engram.transfer.importing.repository import ImportRepository
 from engram.transfer.importing.rows import Made, Rows, Texts
@@ -82,6 +83,7 @@ class Making:
         self._header = header
         self._name = wanted.name if wanted.name is not None else header.agent.name
         self._renaming = Renaming() if wanted.ids == "new" else Renaming.none()
+        self._facts = FactMaking(staging, self._renaming)
         self._rows = Rows(
             self._renaming,
             header.agent.language,
@@ -172,23 +174,29 @@ class Making:
                 async with self._staging.writing() as tables:
                     await tables.add("edges", rows)
             case "edge_version":
-                rows = await asyncio.to_thread(self._rows.edge_versions, batch)
-                async with self._staging.writing() as tables:
-                    ends = {row[end] for row in rows for end in ("source_id", "target_id")}
-                    present = await tables.versions(sorted(ends))
-                    for numbered, row in zip(batch.lines, rows, strict=True):
-                        for end in ("source_id", "target_id"):
-                            if row[end] not in present:
-                                raise numbered.wrong(end, "is no memory of this file")
-                    await tables.add("edge_versions", rows)
+                await self._edge_versions(batch)
+            case "fact" | "fact_closure" | "merge":
+                if (taken := await self._facts.write(batch)) is not None:
+                    raise self._id_taken(*taken)
+
+    async def _edge_versions(self, batch: Batch) -> None:
+        rows = await asyncio.to_thread(self._rows.edge_versions, batch)
+        async with self._staging.writing() as tables:
+            ends = {row[end] for row in rows for end in ("source_id", "target_id")}
+            present = await tables.versions(sorted(ends))
+            for numbered, row in zip(batch.lines, rows, strict=True):
+                for end in ("source_id", "target_id"):
+                    if row[end] not in present:
+                        raise numbered.wrong(end, "is no memory of this file")
+            await tables.add("edge_versions", rows)
 
     async def _memories(self, batch: Batch, made: Made) -> None:
         rows = await asyncio.to_thread(self._rows.memories, batch, made)
         async with self._staging.writing() as tables:
             await tables.in_turn()
-            taken = await tables.taken([row["id"] for row in rows.rows])
+            taken = await tables.taken("memories", [row["id"] for row in rows.rows])
             if taken is not None:
-                raise self._id_taken(*taken)
+                raise self._id_taken("memory", *taken)
             await tables.add_memories(rows)
         self.totals.memories += len(rows.terms)
         self.totals.terms += sum(rows.postings.lengths)
@@ -205,6 +213,7 @@ class Making:
                 if not await rows.touch(datetime.now(UTC)):
                     raise given_up()
                 await self._check_successors(rows)
+                await self._facts.check(rows)
                 standing = await rows.named(self._name, lock=True)
                 if standing is not None:
                     if standing[1]:
@@ -256,14 +265,14 @@ class Making:
             f"There is an agent {self._name!r}, and it holds something. Import under another name, or delete it first."
         )
 
-    def _id_taken(self, id: UUID, importing: bool) -> Exception:
+    def _id_taken(self, kind: str, id: UUID, importing: bool) -> Exception:
         if importing:
             return UnavailableProblem(
                 "Another import with the same ids is under way, or was cut off less than a minute ago.",
                 retry_after=LEASE.total_seconds(),
             )
         return ConflictProblem(
-            f"There is a memory {self._renaming.old(id)} already. With ids=new all ids are made anew."
+            f"There is a {kind} {self._renaming.old(id)} already. With ids=new all ids are made anew."
         )
 
 

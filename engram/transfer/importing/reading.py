@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from engram.problems import FieldError, InvalidInputProblem
+from engram.transfer.line import Line
 from engram.transfer.lines import Summary
 from engram.transfer.schemas import (
     FORMAT,
@@ -18,7 +19,6 @@ from engram.transfer.schemas import (
     Counts,
     FooterLine,
     HeaderLine,
-    Line,
 )
 
 L = TypeVar("L", bound=Line)
@@ -32,6 +32,9 @@ _KEYS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
     "mention": lambda line: (line.entity_id, line.memory_id),
     "edge": lambda line: (line.source_id, line.target_id, line.relation_type),
     "edge_version": lambda line: (line.source_id, line.target_id, line.relation_type, line.recorded_until),
+    "fact": lambda line: (line.id,),
+    "fact_closure": lambda line: (line.fact_id, line.recorded_at),
+    "merge": lambda line: (line.id,),
 }
 
 

@@ -3,7 +3,7 @@ sets both in what it writes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -60,6 +60,13 @@ _EDGE = {
     "recorded_at": "timestamptz",
     "invalidated_at": "timestamptz",
 }
+_BELIEF = {
+    "status": "text",
+    "valid_until": "timestamptz",
+    "closed_by": "text",
+    "superseded_by": "uuid",
+    "recorded_at": "timestamptz",
+}
 _KNOWN = {"recorded_from": "timestamptz", "recorded_until": "timestamptz"}
 _TABLES: Mapping[str, Mapping[str, str]] = {
     "memories": {
@@ -92,10 +99,39 @@ _TABLES: Mapping[str, Mapping[str, str]] = {
     "mentions": {"entity_id": "uuid", "memory_id": "uuid", "is_subject": "bool", "recognized": "bool"},
     "edges": {**_EDGE, "updated_at": "timestamptz"},
     "edge_versions": {**_EDGE, **_KNOWN},
+    "facts": {
+        "id": "uuid",
+        "subject_node": "uuid",
+        "object_node": "uuid",
+        "subject_entity": "uuid",
+        "object_entity": "uuid",
+        "slot": "uuid",
+        "user_id": "text",
+        "subject": "text",
+        "predicate": "text",
+        "object": "text",
+        "confidence": "float8",
+        "valid_from": "timestamptz",
+        "stated_until": "timestamptz",
+        "supersede": "bool",
+        "sources": "jsonb",
+        **_BELIEF,
+        "updated_at": "timestamptz",
+    },
+    "fact_memories": {"memory_id": "uuid", "fact_id": "uuid"},
+    "fact_closures": {"fact_id": "uuid", **_BELIEF},
+    "fact_merges": {
+        "id": "uuid",
+        "name": "text",
+        "other": "text",
+        "recorded_at": "timestamptz",
+        "undone_at": "timestamptz",
+    },
 }
 _READ = {
     "tags": "ARRAY(SELECT jsonb_array_elements_text(new.tags))",
     "earlier": "new.earlier::tstzmultirange",
+    "sources": "ARRAY(SELECT jsonb_array_elements_text(new.sources))",
 }
 """Columns that travel as something else than they are."""
 
@@ -191,11 +227,12 @@ class ImportRepository:
             "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", f"engram import {self._tenant_id}"
         )
 
-    async def taken(self, ids: Sequence[UUID]) -> tuple[UUID, bool] | None:
-        """One of these ids that a memory of another agent has, and whether that agent is being imported."""
+    async def taken(self, table: str, ids: Sequence[UUID]) -> tuple[UUID, bool] | None:
+        """One of these ids that a row of another agent has, and whether that agent is being imported."""
+        assert table in _TABLES
         row = await self._driver.fetchrow(
-            """
-            SELECT m.id, a.importing FROM memories m
+            f"""
+            SELECT m.id, a.importing FROM {table} m
             JOIN agents a ON a.tenant_id = $1 AND a.id = m.agent_id
             WHERE m.tenant_id = $1 AND m.id = ANY ($2::uuid[]) AND m.agent_id <> $3
             ORDER BY a.importing, m.id LIMIT 1
@@ -215,6 +252,44 @@ class ImportRepository:
             list(ids),
         )
         return {row["id"]: row["version"] for row in rows}
+
+    async def facts(self, ids: Sequence[UUID]) -> dict[UUID, dict[str, Any]]:
+        """What is believed of those of these facts that were written."""
+        rows = await self._driver.fetch(
+            """
+            SELECT id, recorded_at, updated_at, valid_from, valid_until, stated_until, status, superseded_by FROM facts
+            WHERE agent_id = $1 AND tenant_id = $2 AND id = ANY ($3::uuid[])
+            """,
+            self._agent_id,
+            self._tenant_id,
+            list(ids),
+        )
+        return {row["id"]: dict(row) for row in rows}
+
+    async def merges(self) -> int:
+        """How many merges were written that stand."""
+        number: int = await self._driver.fetchval(
+            "SELECT count(*) FROM fact_merges WHERE agent_id = $1 AND tenant_id = $2 AND undone_at IS NULL",
+            self._agent_id,
+            self._tenant_id,
+        )
+        return number
+
+    async def add_fact_words(self, words: Collection[tuple[UUID, UUID]]) -> None:
+        """Keys of words, and of nodes that are found by them, of which some may be there."""
+        rows = sorted(words)
+        await self._driver.execute(
+            """
+            INSERT INTO fact_words (agent_id, tenant_id, word, node)
+            SELECT $1, $2, new.word, new.node FROM unnest($3::uuid[], $4::uuid[]) AS new (word, node)
+            ORDER BY new.word, new.node
+            ON CONFLICT DO NOTHING
+            """,
+            self._agent_id,
+            self._tenant_id,
+            [word for word, _ in rows],
+            [node for _, node in rows],
+        )
 
     async def add_memories(self, made: MemoryRows) -> None:
         await self._insert("memories", made.rows)
@@ -300,12 +375,32 @@ class ImportRepository:
         )
         return id
 
+    async def unfollowed_fact(self) -> UUID | None:
+        """A fact that stands and is superseded by none of the import that begins in its place where it ends."""
+        id: UUID | None = await self._driver.fetchval(
+            """
+            SELECT f.id FROM facts f
+            WHERE f.agent_id = $1 AND f.tenant_id = $2 AND f.superseded_by IS NOT NULL AND f.status = 'standing'
+                AND NOT EXISTS (
+                    SELECT FROM facts s
+                    WHERE s.agent_id = $1 AND s.tenant_id = $2 AND s.id = f.superseded_by AND s.slot = f.slot
+                        AND s.valid_from = f.valid_until
+                )
+            LIMIT 1
+            """,
+            self._agent_id,
+            self._tenant_id,
+        )
+        return id
+
     async def named(self, name: str, *, lock: bool) -> tuple[UUID, bool] | None:
         """The agent of that name, and whether it holds anything."""
         row = await self._driver.fetchrow(
             f"""
             SELECT a.id, EXISTS (SELECT FROM memories m WHERE m.agent_id = a.id AND m.tenant_id = $1)
-                OR EXISTS (SELECT FROM entities e WHERE e.agent_id = a.id AND e.tenant_id = $1) AS holds
+                OR EXISTS (SELECT FROM entities e WHERE e.agent_id = a.id AND e.tenant_id = $1)
+                OR EXISTS (SELECT FROM facts f WHERE f.agent_id = a.id AND f.tenant_id = $1)
+                OR EXISTS (SELECT FROM fact_merges g WHERE g.agent_id = a.id AND g.tenant_id = $1) AS holds
             FROM agents a WHERE a.tenant_id = $1 AND a.name = $2{" FOR UPDATE" if lock else ""}
             """,
             self._tenant_id,
