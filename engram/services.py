@@ -31,6 +31,8 @@ from engram.entities.service import EntityService
 from engram.entities.taxonomy.service import TaxonomyService
 from engram.facts.erasing import FactErasing
 from engram.facts.ontology.service import OntologyService
+from engram.facts.quantities.answering import ComputingService
+from engram.facts.quantities.units import registry
 from engram.facts.service import FactService
 from engram.facts.statements.service import StatementService
 from engram.facts.triples.service import TripleService
@@ -82,6 +84,7 @@ class Services:
     taxonomy: TaxonomyService
     communities: CommunityService
     graph_exports: GraphExportService
+    numbers: ComputingService
     recall: RecallService
     audit: AuditService
     exports: ExportService
@@ -105,12 +108,17 @@ async def open_services(settings: Settings, *, tuning: Tuning | None = None) -> 
             stack.push_async_callback(embedder.aclose)
             database = await Database.connect(urls.server, settings)
             stack.push_async_callback(database.close)
-            # English plurals take a library that loads for over a second: not in somebody's first write.
-            warming = asyncio.create_task(asyncio.to_thread(singular, "plurals"))
+            # English plurals and units take libraries that load for over a second: not in somebody's first write.
+            warming = asyncio.create_task(asyncio.to_thread(_warm))
             stack.push_async_callback(asyncio.wait, [warming])
             services = await assemble(settings, database, embedder, owner=owner, tuning=tuning)
         await _greet(services, urls)
         yield services
+
+
+def _warm() -> None:
+    singular("plurals")
+    registry()
 
 
 async def _greet(services: Services, urls: Urls) -> None:
@@ -210,6 +218,7 @@ async def assemble(
         taxonomy=TaxonomyService(tenants, names, communities),
         communities=communities,
         graph_exports=GraphExportService(tenants, agents, facts.merges, exports.place),
+        numbers=ComputingService(tenants, names),
         recall=RecallService(tenants, embedder, index, tuning, decay, entity_graph),
         audit=AuditService(tenants),
         exports=exports,

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from engram.db.database import driver
 
 HELD_BY_AGENT = (
+    "derived_facts",
     "fact_closures",
     "fact_memories",
     "facts",

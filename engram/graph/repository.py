@@ -99,7 +99,7 @@ class EdgeRepository:
                 AS new (source_id, target_id, relation_type, weight, similarity)
             JOIN memories s ON s.agent_id = $1 AND s.tenant_id = $2 AND s.id = new.source_id
             JOIN memories t ON t.agent_id = $1 AND t.tenant_id = $2 AND t.id = new.target_id
-            WHERE s.embedding_model_id = t.embedding_model_id
+            WHERE s.embedding_model_id = t.embedding_model_id AND s.sensitivity = 'normal' AND t.sensitivity = 'normal'
                 AND abs(1 - (s.embedding <=> t.embedding) - new.similarity) < {_SAME}
             ORDER BY new.source_id, new.target_id, new.relation_type
             ON CONFLICT (agent_id, source_id, target_id, relation_type) DO UPDATE
@@ -156,7 +156,8 @@ class EdgeRepository:
         return [dict(row) for row in await self._driver.fetch(statement, *around.p.values)]
 
     async def vectors(self, agent_id: UUID, index: VectorIndex, min_bytes: int) -> tuple[list[UUID], bytes]:
-        """Ids and embeddings of the agent's current memories of at least ``min_bytes``, in no order.
+        """Ids and embeddings of the agent's current memories of at least ``min_bytes``, in no order, without sensitive
+        ones.
 
         The embeddings are numbers of four bytes, the highest first, one vector behind the other: thousands of values
         read one by one would keep the event loop for longer than the search takes.
@@ -167,7 +168,7 @@ class EdgeRepository:
                 string_agg(substr(vector_send(m.embedding), {_VECTOR_HEADER + 1:d}), '') AS vectors
             FROM memories m
             WHERE m.agent_id = $1 AND m.tenant_id = $3 AND m.status = 'current' AND {index.of_model("m")}
-                AND octet_length(m.content) >= $2
+                AND octet_length(m.content) >= $2 AND m.sensitivity = 'normal'
             """,
             agent_id,
             min_bytes,
@@ -188,7 +189,7 @@ class EdgeRepository:
     ) -> list[tuple[UUID, UUID, float]]:
         """For each of these memories its nearest current ones, as ``(id, neighbour, cosine)``.
 
-        Memories of fewer than ``min_bytes`` are passed over on both sides.
+        Memories of fewer than ``min_bytes`` are passed over on both sides, and so are sensitive ones.
         """
         if indexed:
             await self._driver.fetch(f"SELECT {LINK_SETTINGS}")
@@ -201,11 +202,12 @@ class EdgeRepository:
                 SELECT m.id, {index.distance("m", "new.embedding", indexed=False)} AS distance
                 FROM memories m
                 WHERE m.agent_id = $1 AND m.tenant_id = $4 AND m.status = 'current' AND {index.of_model("m")}
-                    AND m.id <> new.id AND octet_length(m.content) >= $3
+                    AND m.id <> new.id AND octet_length(m.content) >= $3 AND m.sensitivity = 'normal'
                 ORDER BY {distance} LIMIT {degree:d}
             ) AS near
             WHERE new.agent_id = $1 AND new.tenant_id = $4 AND new.id = ANY ($2::uuid[]) AND new.status = 'current'
                 AND {index.of_model("new")} AND near.distance <> 'NaN' AND octet_length(new.content) >= $3
+                AND new.sensitivity = 'normal'
             """,
             agent_id,
             list(memory_ids),

@@ -14,7 +14,7 @@ from engram.db.parameters import Parameters
 _SAME = (
     "agent_id, tenant_id, content, chunks, key, user_id, session_id, tags, metadata, source, confidence, valid_from,"
     " valid_until, earlier, recorded_at, superseded_by, status, version, asks, embedding_model_id, embedding,"
-    " declared_relations"
+    " declared_relations, declared_quantities, sensitivity"
 )
 
 

@@ -42,6 +42,7 @@ class MemoryRow(Base):
     __table_args__ = (
         ForeignKeyConstraint(["tenant_id", "agent_id"], ["agents.tenant_id", "agents.id"], ondelete="CASCADE"),
         CheckConstraint("status in ('current', 'superseded', 'deleted')", name="status"),
+        CheckConstraint("sensitivity in ('normal', 'high')", name="sensitivity"),
         # What began no later than what supersedes it has held for no time at all.
         CheckConstraint(
             "valid_until is null or valid_until > valid_from"
@@ -127,6 +128,12 @@ class MemoryRow(Base):
     declared_entities: Mapped[list[dict[str, str]]] = mapped_column(JSONB, server_default=text("'[]'::jsonb"))
     # Facts are stated from these, and can be stated again.
     declared_relations: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, server_default=text("'[]'::jsonb"))
+    # Numbers follow from these, and can follow again.
+    declared_quantities: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, server_default=text("'[]'::jsonb"))
+    # Of what is high, nothing is made of the text but what finds it; of what is withheld, which came so in a batch,
+    # nothing of what it declares either.
+    sensitivity: Mapped[str] = mapped_column(Text, server_default=text("'normal'"))
+    withheld: Mapped[bool] = mapped_column(server_default=text("false"))
     # When it was restored or said again last: since then its relations hold, or since their own later start.
     stated_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
     # Only of what is current, and has not ended, is there one: that alone can be a twin. A key's value has none.

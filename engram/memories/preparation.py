@@ -15,7 +15,7 @@ from engram.memories.dedup import dedup_hash
 from engram.memories.embedding import Embedded
 from engram.memories.indexing import terms_of
 from engram.memories.rows import IndexedTerms, NewMemory, as_json
-from engram.memories.schemas import EntityRole, MemoryItem
+from engram.memories.schemas import EntityRole, MemoryItem, Sensitivity
 from engram.text.stopwords import stop_words
 
 
@@ -53,8 +53,12 @@ def prepare(
     *,
     propose_names: bool,
     slot: Slot | None = None,
+    in_bulk: bool = False,
 ) -> Prepared:
-    """Rows for ``items``, with the hash and the vectors of each; for the values of ``slot`` where one is given."""
+    """Rows for ``items``, with the hash and the vectors of each; for the values of ``slot`` where one is given.
+
+    What is sensitive has nothing proposed for it, and ``in_bulk`` declares nothing.
+    """
     common = stop_words(language)
     rows: list[NewMemory] = []
     terms: dict[UUID, IndexedTerms] = {}
@@ -63,6 +67,8 @@ def prepare(
     related: dict[UUID, list[str]] = {}
     for item, value, vectors in zip(items, hashes, embedded, strict=True):
         id = uuid7()
+        sensitive = item.sensitivity is Sensitivity.high
+        withheld = sensitive and in_bulk
         entities = [entity.model_dump(mode="json") for entity in item.entities]
         terms[id] = terms_of(
             item.content,
@@ -71,9 +77,11 @@ def prepare(
             valid_from=item.valid_from or now,
             language=language,
         )
-        declared[id] = [(entity.name, entity.role is EntityRole.subject) for entity in item.entities]
-        related[id] = [name for relation in item.relations for name in (relation.subject, relation.object)]
-        if propose_names:
+        if not withheld:
+            declared[id] = [(entity.name, entity.role is EntityRole.subject) for entity in item.entities]
+            related[id] = [name for relation in item.relations for name in (relation.subject, relation.object)]
+            related[id] += [quantity.entity for quantity in item.quantities]
+        if propose_names and not sensitive:
             proposals[id] = proposed_names(item.content, common)
         rows.append(
             NewMemory(
@@ -87,6 +95,9 @@ def prepare(
                 metadata=as_json(item.metadata),
                 declared_entities=as_json(entities),
                 declared_relations=as_json([relation.model_dump(mode="json") for relation in item.relations]),
+                declared_quantities=as_json([quantity.model_dump(mode="json") for quantity in item.quantities]),
+                sensitivity=item.sensitivity.value,
+                withheld=withheld,
                 source=item.source,
                 confidence=item.confidence,
                 valid_from=item.valid_from or now,

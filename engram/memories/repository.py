@@ -66,24 +66,26 @@ class MemoryRepository:
             """
             INSERT INTO memories (
                 agent_id, tenant_id, embedding_model_id, recorded_at, updated_at, id, content, user_id, session_id,
-                tags, metadata, declared_entities, declared_relations, source, confidence, valid_from, stated_until,
-                dedup_hash, chunks, embedding, key, slot_hash, superseded_by, valid_until, status
+                tags, metadata, declared_entities, declared_relations, declared_quantities, sensitivity, withheld,
+                source, confidence, valid_from, stated_until, dedup_hash, chunks, embedding, key, slot_hash,
+                superseded_by, valid_until, status
             )
             SELECT
                 $1, $2, $3, $4, $4, new.id, new.content, new.user_id, new.session_id,
                 ARRAY(SELECT jsonb_array_elements_text(new.tags)), new.metadata, new.declared_entities,
-                new.declared_relations, new.source,
+                new.declared_relations, new.declared_quantities, new.sensitivity, new.withheld, new.source,
                 new.confidence, new.valid_from, new.stated_until, new.dedup_hash, new.chunks, new.embedding, new.key,
                 new.slot_hash, new.superseded_by, least(new.stated_until, new.ends_early),
                 CASE WHEN new.superseded_by IS NULL THEN 'current' ELSE 'superseded' END
             FROM unnest(
                 $5::uuid[], $6::text[], $7::text[], $8::text[], $9::jsonb[], $10::jsonb[], $11::jsonb[], $12::text[],
                 $13::float8[], $14::timestamptz[], $15::timestamptz[], $16::bytea[], $17::int[], $18::vector[],
-                $19::text[], $20::bytea[], $21::uuid[], $22::timestamptz[], $23::jsonb[]
+                $19::text[], $20::bytea[], $21::uuid[], $22::timestamptz[], $23::jsonb[],
+                $24::jsonb[], $25::text[], $26::bool[]
             ) AS new (
                 id, content, user_id, session_id, tags, metadata, declared_entities, source,
                 confidence, valid_from, stated_until, dedup_hash, chunks, embedding, key, slot_hash, superseded_by,
-                ends_early, declared_relations
+                ends_early, declared_relations, declared_quantities, sensitivity, withheld
             )
             ORDER BY new.dedup_hash
             ON CONFLICT (agent_id, dedup_hash) WHERE dedup_hash IS NOT NULL AND status = 'current' DO NOTHING
@@ -112,6 +114,9 @@ class MemoryRepository:
             [row.superseded_by for row in rows],
             [row.ends_early for row in rows],
             [row.declared_relations for row in rows],
+            [row.declared_quantities for row in rows],
+            [row.sensitivity for row in rows],
+            [row.withheld for row in rows],
         )
         return {row["id"] for row in inserted}
 
@@ -194,7 +199,9 @@ class MemoryRepository:
         only = p(self._only, "uuid")
         row = await self._driver.fetchrow(
             f"""
-            SELECT {WIRE_COLUMNS}, chunks, declared_relations AS relations FROM {known.memories(known_at, p)} m
+            SELECT {WIRE_COLUMNS}, chunks, declared_relations AS relations, declared_quantities AS quantities,
+                sensitivity
+            FROM {known.memories(known_at, p)} m
             WHERE m.id = {p(id, "uuid")} AND m.tenant_id = {p(self._tenant_id, "uuid")}
                 AND ({only} IS NULL OR m.agent_id = {only}) AND {of_seen_agent("m")}
             """,
@@ -212,11 +219,13 @@ class MemoryRepository:
         return version
 
     async def texts(self, agent_id: UUID, ids: Sequence[UUID], *, max_chars: int) -> list[StoredText]:
-        """Texts, at most ``max_chars`` of each, of the memories among these that are not deleted."""
+        """Texts, at most ``max_chars`` of each, of the memories among these that are not deleted, and of whose texts
+        something may be made."""
         rows = await self._driver.fetch(
             """
             SELECT id, left(content, $3) AS content, md5(content) AS digest FROM memories
             WHERE agent_id = $1 AND tenant_id = $4 AND id = ANY ($2::uuid[]) AND status <> 'deleted'
+                AND sensitivity = 'normal'
             ORDER BY id
             """,
             agent_id,
@@ -226,12 +235,12 @@ class MemoryRepository:
         )
         return [StoredText(row["id"], row["content"], row["digest"]) for row in rows]
 
-    async def lock(self, agent_id: UUID, ids: Sequence[UUID]) -> dict[UUID, str]:
-        """Those of these memories that are not deleted, with the digests of their texts; until the transaction ends
-        nobody else changes them."""
+    async def lock(self, agent_id: UUID, ids: Sequence[UUID]) -> dict[UUID, str | None]:
+        """Those of these memories that are not deleted, with the digests of their texts where something may be made of
+        these; until the transaction ends nobody else changes them."""
         rows = await self._driver.fetch(
             """
-            SELECT id, md5(content) AS digest FROM memories
+            SELECT id, CASE WHEN sensitivity = 'normal' THEN md5(content) END AS digest FROM memories
             WHERE agent_id = $1 AND tenant_id = $3 AND id = ANY ($2::uuid[]) AND status <> 'deleted'
             ORDER BY id FOR NO KEY UPDATE
             """,

@@ -40,6 +40,10 @@ class NewMemory:
     embedding: Vectors
     passages: Vectors
     declared_relations: str = "[]"
+    declared_quantities: str = "[]"
+    sensitivity: str = "normal"
+    withheld: bool = False
+    """Nothing that it declares is projected."""
     superseded_by: UUID | None = None
     ends_early: datetime | None = None
 

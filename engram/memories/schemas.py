@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from engram.facts.quantities.schemas import Quantities, Quantity
 from engram.facts.statements.schemas import Relation, Relations
 from engram.memories.criteria import Criteria
 from engram.wire import (
@@ -29,6 +30,14 @@ MAX_BATCH = 1000
 MAX_DELETED = 10_000
 MAX_TAGS = 64
 MAX_ENTITIES = 64
+
+
+class Sensitivity(StrEnum):
+    """What may be made of a memory beside what finds it."""
+
+    normal = "normal"
+    high = "high"
+    """Of its text nothing: only what its writer declared, and in a batch not even that."""
 
 
 class EntityRole(StrEnum):
@@ -95,6 +104,13 @@ class MemoryItem(WireModel):
     relations: Relations = Field(
         default_factory=list, description="What it says of how entities relate: facts that hold as long as it does."
     )
+    quantities: Quantities = Field(
+        default_factory=list, description="Numbers that it says entities have: they count as long as it holds."
+    )
+    sensitivity: Sensitivity = Field(
+        default=Sensitivity.normal,
+        description="`high`: nothing is made of its text but what finds it; of one in a batch, nothing at all.",
+    )
     embedding: Embedding | None = Field(
         default=None, description="Used instead of computing one; must have the model's dimension."
     )
@@ -136,10 +152,12 @@ class Memory(ResponseModel):
 
 
 class MemoryDetail(Memory):
-    """One memory with the entities it names, and the relations it declares."""
+    """One memory with the entities it names, and the relations and numbers it declares."""
 
     entities: list[EntityMention]
     relations: list[Relation] = Field(default_factory=list)
+    quantities: list[Quantity] = Field(default_factory=list)
+    sensitivity: Sensitivity = Sensitivity.normal
 
 
 class MemoryCreated(MemoryDetail):

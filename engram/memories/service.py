@@ -16,11 +16,11 @@ from engram.audit.schemas import Action
 from engram.audit.service import Audit
 from engram.embeddings.base import Embedder
 from engram.entities.service import EntityService
-from engram.facts.statements.checking import check_relations
 from engram.facts.statements.schemas import Relation
 from engram.facts.statements.service import StatementService
 from engram.facts.statements.stating import shown
 from engram.memories.criteria import PastCriteria
+from engram.memories.declared import check_declared
 from engram.memories.deletion import Deletion
 from engram.memories.embedding import embed
 from engram.memories.listing import ListingRepository
@@ -142,7 +142,7 @@ class MemoryService:
 
     async def create_many(self, scope: Scope, request: MemoryBatch) -> BatchCreated:
         """Store a batch, wholly or not at all; the answer says per item what became of it."""
-        written = await self._write(scope, request.agent_id, request.items, prefix="items.{}.")
+        written = await self._write(scope, request.agent_id, request.items, prefix="items.{}.", in_bulk=True)
         deduplicated = sum(standing for _, standing in written.results)
         return BatchCreated(
             # Ours, and right by construction: to check a thousand of them would hold up the event loop.
@@ -231,16 +231,20 @@ class MemoryService:
             row["entities"] = await self._entities.of_memory(connection, scope, row["agent_id"], id)
         return MemoryDetail.model_validate(row), row["chunks"]
 
-    async def _write(self, scope: Scope, agent_id: str, items: Sequence[MemoryItem], *, prefix: str) -> Written:
+    async def _write(
+        self, scope: Scope, agent_id: str, items: Sequence[MemoryItem], *, prefix: str, in_bulk: bool = False
+    ) -> Written:
         agent = await self._agents.get(scope, agent_id)
         now = datetime.now(UTC)
         for at, item in enumerate(items):
             check_window(item, now, prefix=prefix.format(at))
-        await asyncio.to_thread(_check_relations, items, prefix)
+        await asyncio.to_thread(_check_declared, items, prefix)
         hashes = await asyncio.to_thread(hashes_of, items)
         for _ in range(ATTEMPTS):
             try:
-                written = await self._attempt(scope, UUID(agent.id), agent.language, items, hashes, prefix=prefix)
+                written = await self._attempt(
+                    scope, UUID(agent.id), agent.language, items, hashes, prefix=prefix, in_bulk=in_bulk
+                )
             except _TwinChanged:
                 continue
             if again := _said_again(written, items):
@@ -257,6 +261,7 @@ class MemoryService:
         hashes: Sequence[bytes],
         *,
         prefix: str,
+        in_bulk: bool,
     ) -> Written:
         """Write what does not stand yet, all of it or nothing."""
         now = datetime.now(UTC)
@@ -283,6 +288,7 @@ class MemoryService:
                 language,
                 now,
                 propose_names=self._propose_names,
+                in_bulk=in_bulk,
             )
             postings = await asyncio.to_thread(Postings, prepared.terms)
         inserted: set[UUID] = set()
@@ -341,9 +347,9 @@ def _said_again(written: Written, items: Sequence[MemoryItem]) -> list[UUID]:
     return list(again)
 
 
-def _check_relations(items: Sequence[MemoryItem], prefix: str) -> None:
+def _check_declared(items: Sequence[MemoryItem], prefix: str) -> None:
     for at, item in enumerate(items):
-        check_relations(item.relations, prefix=prefix.format(at))
+        check_declared(item, prefix=prefix.format(at))
 
 
 CONTESTED = "The same memories are being written and deleted at once; try again."

@@ -16,7 +16,8 @@ class MemoryTexts:
     async def read(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, ids: Sequence[UUID], *, max_chars: int
     ) -> list[StoredText]:
-        """The beginnings, of at most ``max_chars``, of those of these memories that are not deleted."""
+        """The beginnings, of at most ``max_chars``, of those of these memories that are not deleted, and of normal
+        sensitivity: of the others nothing is made."""
         return await MemoryRepository(connection, scope).texts(agent_id, ids, max_chars=max_chars)
 
     async def holding_all(

@@ -21,6 +21,7 @@ import engram.entities.memories.routes
 import engram.entities.taxonomy.routes
 import engram.facts.merge_routes
 import engram.facts.ontology.routes
+import engram.facts.quantities.routes
 import engram.facts.routes
 import engram.facts.triples.routes
 import engram.graph.exploration_routes
@@ -69,6 +70,7 @@ _ROUTERS = (
     engram.facts.merge_routes.router,
     engram.facts.ontology.routes.router,
     engram.facts.triples.routes.router,
+    engram.facts.quantities.routes.router,
     engram.facts.routes.router,
     engram.audit.routes.router,
     engram.jobs.routes.router,

@@ -101,6 +101,7 @@ def _of_two_memories(first: str, second: str) -> dict[str, Link]:
 
 
 _LINKS: dict[str, dict[str, Link]] = {
+    "compute_number": {"get_memory": _query_or_path(memory_id="$response.body#/rows/0/memory_id")},
     "create_agent": _OF_AGENT,
     "get_agent": _OF_AGENT,
     "update_agent": {"get_agent": _query_or_path(agent_id=_ID)},

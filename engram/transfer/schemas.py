@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from engram.agents.schemas import Agent
 from engram.facts.ontology.schemas import MAX_NAMES
+from engram.facts.quantities.schemas import MAX_QUANTITIES, Finite, UnitName
 from engram.facts.schemas import Predicate
 from engram.facts.statements.schemas import MAX_RELATIONS
 from engram.memories.schemas import Tags
@@ -141,6 +142,14 @@ class DeclaredRelation(Line):
     stated_at: Recorded | None = None
 
 
+class DeclaredQuantity(Line):
+    entity: Name
+    attribute: Predicate
+    value: Finite
+    unit: UnitName | None
+    at: Instant | None
+
+
 class _State(Line):
     """What a memory is, or was."""
 
@@ -162,6 +171,9 @@ class _State(Line):
     superseded_by: Id | None
     entities: list[DeclaredEntity]
     relations: Annotated[list[DeclaredRelation], Field(max_length=MAX_RELATIONS)] = Field(default_factory=list)
+    quantities: Annotated[list[DeclaredQuantity], Field(max_length=MAX_QUANTITIES)] = Field(default_factory=list)
+    sensitivity: Literal["normal", "high"] = "normal"
+    withheld: bool = False
     chunks: Number
     embedding: Packed | None = None
 

@@ -55,9 +55,9 @@ def test_importing_the_clients_loads_wire_models_and_no_server() -> None:
     assert own - rooms - packages == {
         "engram.characters",
         "engram.entities",
+        "engram.facts.names",
         "engram.wire",
         "engram.health",
-        "engram.facts.names",
         "engram.memories.criteria",
         "engram.transfer.fact_lines",
         "engram.transfer.line",

@@ -51,12 +51,21 @@ def request_for(world: World, place: Place) -> dict[str, Any]:
         "entity_path": of_agent | {"source": "Alice", "target": "Lisbon"},
         "related_entities": of_agent | {"entity": "Alice"},
         "entity_timeline": of_agent | {"entity": "Alice"},
+        "compute_number": of_agent | {"entity": "Alice", "attribute": "age"},
         "find_paths": {"source_id": first, "target_id": second},
         "create_edge": edge,
         "create_edges": {"edges": [edge]},
         "delete_edge": edge,
     }
-    return requests.get(place.operation, {})
+    return _with_number(requests.get(place.operation, {}), place)
+
+
+def _with_number(request: dict[str, Any], place: Place) -> dict[str, Any]:
+    """With a whole number to put a text into, where the place is in one."""
+    if "quantities" not in place.way:
+        return request
+    number = {"quantities": [{"entity": "Alice", "attribute": "age", "value": 30}]}
+    return request | {"items": [request["items"][0] | number]} if "items" in request else request | number
 
 
 def _fact() -> dict[str, Any]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import httpx
-from pydantic import StringConstraints, TypeAdapter, ValidationError
+from pydantic import AfterValidator, StringConstraints, TypeAdapter, ValidationError
 
+from engram.entities.canonical import canonical_name
+from engram.facts.quantities.schemas import UnitName
+from engram.facts.quantities.units import check_unit
 from engram.facts.schemas import Predicate, Term
 from engram.wire import Content, Label, Name, Note, Query, Storable
 from tests.contract.asking import as_header
@@ -25,8 +28,29 @@ KINDS = {
 _PREDICATE: TypeAdapter[Any] = TypeAdapter(Predicate)
 
 
+def _naming(text: str) -> str:
+    if canonical_name(text) is None:
+        raise ValueError("names no entity")
+    return text
+
+
+def _measuring(text: str) -> str:
+    check_unit(text)
+    return text
+
+
+_OF_NUMBERS: dict[str, TypeAdapter[Any]] = {
+    "entity": TypeAdapter(Annotated[Name, AfterValidator(_naming)]),
+    "attribute": TypeAdapter(Predicate),
+    "unit": TypeAdapter(Annotated[UnitName, AfterValidator(_measuring)]),
+}
+"""What judges the texts of a number."""
+
+
 def judge(place: Place) -> TypeAdapter[Any] | None:
     """None for what is no free text, such as an id or a cursor."""
+    if "quantities" in place.way or place.operation == "compute_number":
+        return _OF_NUMBERS.get(str(place.way[-1]))
     if place.way[-1] == "predicate":
         return _PREDICATE  # shown as a label is
     pattern, length = place.says("pattern"), place.says("maxLength")

@@ -29,6 +29,7 @@ BEYOND_SCHEMA = {
     "dimensions; the model": "the model's dimension is known when the server runs",
     "must not be nested deeper than": "no schema counts levels",
     "must not be blank": "what shows nothing in Unicode's higher planes is not in the pattern",
+    "is no unit of measurement that is known": "what is measured in, a library knows",
     "is outside the years 1 to 9999 in UTC": "what an offset does to a date-time is not in its format",
 }
 """Parts of messages, and why a request that is right by the schema may get them."""

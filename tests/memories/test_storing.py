@@ -89,6 +89,7 @@ async def test_every_field_comes_back(space: Space) -> None:
         "confidence": 0.25,
         "valid_from": began,
         "valid_until": began + timedelta(days=3650),
+        "sensitivity": "high",
     }
     written = await space.remember("everything", entities=["Quill", {"name": "Zyra", "role": "subject"}], **fields)
     read = await space.get(written.id)
@@ -96,7 +97,7 @@ async def test_every_field_comes_back(space: Space) -> None:
     assert [(entity.name, entity.role.value) for entity in read.entities] == [("Zyra", "subject"), ("Quill", "mention")]
     assert (read.status.value, read.key, read.superseded_by, read.agent_id) == ("current", None, None, space.agent_id)
     hit = (await space.hits("everything"))[written.id]
-    shared = set(type(read).model_fields) - {"entities"}
+    shared = set(type(read).model_fields) - {"entities", "relations", "quantities", "sensitivity"}
     assert {name: hit[name] for name in shared} == {name: read[name] for name in shared}
 
 

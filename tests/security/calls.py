@@ -20,10 +20,7 @@ JSON = {"content-type": "application/json"}
 NDJSON = {"content-type": "application/x-ndjson"}
 
 # What no schema can know: the one relation in which the things of a test stand, and a name that they share.
-VALUES = {
-    "relation_type": "causal",
-    "entity": "Harbour",
-}
+VALUES = {"relation_type": "causal", "entity": "Harbour", "attribute": "depth"}
 
 # An edge goes before its ends go, a memory is gone for good after all else, and an agent goes last.
 LAST = {"delete_edge": 1, "delete_memory": 2, "delete_memories": 2, "purge_memory": 3, "delete_agent": 4}

@@ -39,6 +39,7 @@ REMADE = (
     "entity_pairs",
     "entity_degrees",
     *("entity_communities", "entity_community_runs"),
+    "derived_facts",
 )
 """What a writer takes away and makes anew."""
 

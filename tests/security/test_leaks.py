@@ -26,7 +26,7 @@ from tests.fixtures.tenants import Tenant, bearer, new_key
 from .calls import guarded
 from .worlds import NOTHING, SHARED_AGENT, SHARED_SUBJECT, SHARED_TEXT, World, new_world
 
-ECHOING = ("/recall", "/traverse", "/path", "/related", "/timeline")
+ECHOING = ("/recall", "/traverse", "/path", "/related", "/timeline", "/compute")
 """How the paths of questions end that come back with their answers."""
 
 
@@ -86,6 +86,11 @@ def questions(world: World, others: World) -> list[tuple[str, str, dict[str, Any
             ("GET", "/v1/facts/related", "params", {"entity": name, "limit": 200}),
             ("GET", "/v1/memories/timeline", "params", {"entity": name, "limit": 200}),
         )
+    ]
+    found += [
+        ("GET", "/v1/facts/compute", {"params": {"agent_id": agent, "entity": name, "attribute": "depth", "op": op}})
+        for name in ("Harbour", f"{others.mark.title()} Lighthouse")
+        for op in ("sum", "count")
     ]
     found += [
         ("GET", f"/v1/memories/{memory}/related", {"params": {"limit": 200}}),

@@ -28,6 +28,7 @@ ROLES = {
     "append_fact": "writer",
     "append_facts": "writer",
     "agent_taxonomy": "viewer",
+    "compute_number": "viewer",
     "create_agent": "writer",
     "create_edge": "writer",
     "create_edges": "writer",

@@ -100,6 +100,10 @@ class _Builder:
             tags=["shared", f"{mark}tag"],
             metadata={"shared": 1, f"{mark}key": {"deep": f"{mark}value"}},
             entities=[{"name": f"{mark.title()} Lighthouse", "role": "subject"}, "Harbour"],
+            quantities=[
+                {"entity": name, "attribute": "depth", "value": 9, "unit": "m"}
+                for name in ("Harbour", f"{mark.title()} Lighthouse")
+            ],
         )
 
     async def _post(self, path: str, **body: Any) -> str:

@@ -49,7 +49,7 @@ def test_operations_are_named_for_what_they_do() -> None:
             *("traverse_entities", "entity_path", "related_entities"),
             *("related_memories", "memory_backlinks", "entity_timeline", "agent_taxonomy"),
             *("export_agent", "import_agent", "export_graph", "find_communities"),
-            *("list_triples", "expire_by_adapter", "get_ontology", "register_ontology"),
+            *("list_triples", "expire_by_adapter", "get_ontology", "register_ontology", "compute_number"),
         ]
     )
     assert all(found["summary"] and found["tags"] for _, _, found in operations())

@@ -43,8 +43,12 @@ async def fill(services: Services, scope: Scope) -> None:
     """Rows in every table that a tenant has rows in."""
     for name in ("clerk", "cook"):
         agent, _ = await services.agents.create(scope, AgentCreate(name=name))
+        numbers = [{"entity": "Alice", "attribute": "notes", "value": 5}]
         items = [
-            MemoryItem(content=f"Alice wrote note {n}.", entities=["Alice", "Porto"], session_id="s") for n in range(5)
+            MemoryItem(
+                content=f"Alice wrote note {n}.", entities=["Alice", "Porto"], session_id="s", quantities=numbers
+            )
+            for n in range(5)
         ]
         batch = MemoryBatch(agent_id=agent.id, items=[*items, MemoryItem(content=LONG)])
         written = await services.memories.create_many(scope, batch)

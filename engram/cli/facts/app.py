@@ -7,6 +7,7 @@ from collections.abc import Callable
 import typer
 
 from engram.cli.entities.chain import path
+from engram.cli.entities.computing import compute
 from engram.cli.entities.occurring import related_entities
 from engram.cli.entities.walking import traverse
 from engram.cli.facts.changing import append_fact, delete_fact, restore_fact, undo_fact
@@ -33,6 +34,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "path": path,
     "related": related_entities,
     "triples": list_triples,
+    "compute": compute,
     "expire": expire_by_adapter,
 }
 for name, command in _COMMANDS.items():

@@ -7,8 +7,9 @@ from engram.client._arguments import NOT_GIVEN, AnyId, NotGiven, Vector, When, g
 from engram.client._pages import Listing
 from engram.client._request import Operation, Request
 from engram.client.resources._relations import RelationGiven
+from engram.facts.quantities.schemas import Quantity
 from engram.memories.changes.schemas import MemoryHistory, MemoryPurged, MemoryUpdated, MemoryVersion
-from engram.memories.schemas import EntityRef, MemoryCreated, MemoryDetail
+from engram.memories.schemas import EntityRef, MemoryCreated, MemoryDetail, Sensitivity
 
 
 def set_memory(
@@ -18,6 +19,8 @@ def set_memory(
     *,
     entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
     relations: Sequence[RelationGiven] | None = None,
+    quantities: Sequence[Quantity | Mapping[str, Any]] | None = None,
+    sensitivity: Sensitivity | str | None = None,
     user_id: str | None = None,
     session_id: str | None = None,
     tags: Sequence[str] | None = None,
@@ -40,6 +43,9 @@ def set_memory(
             says that the memory is about it.
         relations: What it says of how entities relate, at most 8: triples ``(subject, predicate, object)``, or dicts
             that may also have ``confidence``, ``valid_from``, ``valid_until`` and ``adapter_name``.
+        quantities: Numbers that it says entities have, each ``{"entity", "attribute", "value"}`` and, if you like,
+            ``"unit"`` and ``"at"``.
+        sensitivity: ``"high"``: nothing is made of its text but what finds it. Default: ``"normal"``.
         user_id: A partition to filter by.
         session_id: A partition to filter by; memories of one session are linked in time.
         tags: Labels to filter by.
@@ -56,6 +62,8 @@ def set_memory(
         content=content,
         entities=entities,
         relations=relations,
+        quantities=quantities,
+        sensitivity=sensitivity,
         user_id=user_id,
         session_id=session_id,
         tags=tags,
@@ -75,6 +83,8 @@ def update_memory(
     content: str | None = None,
     entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
     relations: Sequence[RelationGiven] | None = None,
+    quantities: Sequence[Quantity | Mapping[str, Any]] | None = None,
+    sensitivity: Sensitivity | str | None = None,
     tags: Sequence[str] | None = None,
     metadata: Mapping[str, Any] | None = None,
     source: str | NotGiven | None = NOT_GIVEN,
@@ -91,6 +101,8 @@ def update_memory(
         content: Its new text, which is embedded and linked anew.
         entities: All that it declares, in place of what it did.
         relations: All relations that it declares, as for ``create``.
+        quantities: The same for numbers.
+        sensitivity: ``"normal"`` or ``"high"``. What was made of the memory follows it.
         tags: All its tags.
         metadata: All its metadata.
         source: Where it came from; None takes it away.
@@ -104,6 +116,8 @@ def update_memory(
         content=content,
         entities=entities,
         relations=relations,
+        quantities=quantities,
+        sensitivity=sensitivity,
         tags=tags,
         metadata=metadata,
         confidence=confidence,
@@ -121,6 +135,8 @@ def supersede_memory(
     *,
     entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
     relations: Sequence[RelationGiven] | None = None,
+    quantities: Sequence[Quantity | Mapping[str, Any]] | None = None,
+    sensitivity: Sensitivity | str | None = None,
     tags: Sequence[str] | None = None,
     metadata: Mapping[str, Any] | None = None,
     source: str | None = None,
@@ -138,6 +154,9 @@ def supersede_memory(
         content: The text that holds in its place.
         entities: What it is about or mentions.
         relations: What it says of how entities relate, as for ``create``.
+        quantities: Numbers that it says entities have, each ``{"entity", "attribute", "value"}`` and, if you like,
+            ``"unit"`` and ``"at"``.
+        sensitivity: ``"high"``: nothing is made of its text but what finds it. Default: ``"normal"``.
         tags: Labels to filter by.
         metadata: Any JSON object.
         source: Where it came from.
@@ -150,6 +169,8 @@ def supersede_memory(
         content=content,
         entities=entities,
         relations=relations,
+        quantities=quantities,
+        sensitivity=sensitivity,
         tags=tags,
         metadata=metadata,
         source=source,

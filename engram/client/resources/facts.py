@@ -10,6 +10,7 @@ from engram.client._request import Operation, Request
 from engram.client.resources._connections import entity_path, related_entities, traverse
 from engram.client.resources._fact_batches import BatchedAppend, FactGiven
 from engram.client.resources._merging import list_merges, merge_names, undo_merge
+from engram.client.resources._numbers import compute
 from engram.client.resources._triples import expire_by_adapter, list_triples
 from engram.facts.schemas import (
     FactAppended,
@@ -189,6 +190,7 @@ def recall_graph(
 
 
 class Facts(Resource):
+    compute = call(compute)
     append = call(append_fact)
     append_many = call(append_facts)
     query = pages(query_facts)
@@ -209,6 +211,7 @@ class Facts(Resource):
 
 
 class AsyncFacts(Resource):
+    compute = acall(compute)
     append = acall(append_fact)
     append_many = acall(append_facts)
     query = apages(query_facts)
@@ -229,6 +232,7 @@ class AsyncFacts(Resource):
 
 
 class AgentFacts(Resource):
+    compute = call(scoped(compute))
     append = call(scoped(append_fact))
     append_many = call(scoped(append_facts))
     query = pages(scoped(query_facts))
@@ -249,6 +253,7 @@ class AgentFacts(Resource):
 
 
 class AsyncAgentFacts(Resource):
+    compute = acall(scoped(compute))
     append = acall(scoped(append_fact))
     append_many = acall(scoped(append_facts))
     query = apages(scoped(query_facts))

@@ -19,6 +19,7 @@ from engram.client.resources._changing import (
 from engram.client.resources._naming import memory_backlinks, related_memories, timeline
 from engram.client.resources._relations import RelationGiven
 from engram.client.resources._selecting import TagsAsked, delete_memories, list_memories
+from engram.facts.quantities.schemas import Quantity
 from engram.graph.schemas import RelationType
 from engram.memories.schemas import (
     BatchCreated,
@@ -27,6 +28,7 @@ from engram.memories.schemas import (
     MemoryDeleted,
     MemoryDetail,
     MemoryItem,
+    Sensitivity,
 )
 from engram.recall.schemas import RecallResponse, SearchMode
 
@@ -37,6 +39,8 @@ def create_memory(
     *,
     entities: Sequence[str | EntityRef | Mapping[str, Any]] | None = None,
     relations: Sequence[RelationGiven] | None = None,
+    quantities: Sequence[Quantity | Mapping[str, Any]] | None = None,
+    sensitivity: Sensitivity | str | None = None,
     user_id: str | None = None,
     session_id: str | None = None,
     tags: Sequence[str] | None = None,
@@ -56,6 +60,9 @@ def create_memory(
             says that the memory is about it.
         relations: What it says of how entities relate, at most 8: triples ``(subject, predicate, object)``, or dicts
             that may also have ``confidence``, ``valid_from``, ``valid_until`` and ``adapter_name``.
+        quantities: Numbers that it says entities have, each ``{"entity", "attribute", "value"}`` and, if you like,
+            ``"unit"`` and ``"at"``.
+        sensitivity: ``"high"``: nothing is made of its text but what finds it. Default: ``"normal"``.
         user_id: A partition to filter by.
         session_id: A partition to filter by; memories of one session are linked in time.
         tags: Labels to filter by.
@@ -71,6 +78,8 @@ def create_memory(
         content=content,
         entities=entities,
         relations=relations,
+        quantities=quantities,
+        sensitivity=sensitivity,
         user_id=user_id,
         session_id=session_id,
         tags=tags,

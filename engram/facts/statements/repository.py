@@ -50,9 +50,11 @@ class StatementRepository:
         """Those of these memories from which statements follow, or did, by id."""
         rows = await self._driver.fetch(
             f"""
-            SELECT m.id, m.status, m.user_id, m.declared_relations AS relations, m.valid_from, m.stated_until,
+            SELECT m.id, m.status, m.user_id, m.valid_from,
+                CASE WHEN m.withheld THEN '[]'::jsonb ELSE m.declared_relations END AS relations, m.stated_until,
                 m.recorded_at, m.stated_at, CASE WHEN m.status = 'superseded' THEN m.valid_until END AS superseded_at,
-                CASE WHEN m.declared_relations <> '[]' THEN left(m.content, {MAX_TEXT_CHARS:d}) ELSE '' END AS content
+                CASE WHEN m.declared_relations <> '[]' AND m.sensitivity = 'normal'
+                    THEN left(m.content, {MAX_TEXT_CHARS:d}) ELSE '' END AS content
             FROM memories m
             WHERE m.agent_id = $1 AND m.tenant_id = $2 AND m.id = ANY ($3::uuid[]) AND (
                 m.declared_relations <> '[]' OR EXISTS (
@@ -84,12 +86,12 @@ class StatementRepository:
         )
 
     async def stating(self, agent_id: UUID, *, after: UUID | None, most: int) -> list[UUID]:
-        """Ids of memories that declare relations and are not deleted, in order; at most so many."""
+        """Ids of memories that declare relations or numbers and are not deleted, in order; at most so many."""
         rows = await self._driver.fetch(
             """
             SELECT m.id FROM memories m
             WHERE m.agent_id = $1 AND m.tenant_id = $2 AND ($3::uuid IS NULL OR m.id > $3)
-                AND m.declared_relations <> '[]' AND m.status <> 'deleted'
+                AND (m.declared_relations <> '[]' OR m.declared_quantities <> '[]') AND m.status <> 'deleted'
             ORDER BY m.id LIMIT $4
             """,
             agent_id,

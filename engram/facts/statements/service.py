@@ -21,6 +21,7 @@ from engram.facts.names import node_name, words_of
 from engram.facts.ontology.cardinalities import Cardinalities
 from engram.facts.ontology.repository import OntologyRepository
 from engram.facts.ontology.schemas import Cardinality
+from engram.facts.quantities.service import QuantityService
 from engram.facts.repository import FactRepository
 from engram.facts.rows import Closure
 from engram.facts.schemas import ClosurePolicy, FactStatus
@@ -34,6 +35,7 @@ from engram.tenants.scope import Scope
 class StatementService:
     def __init__(self, entities: EntityService | None = None) -> None:
         self._entities = entities or EntityService()
+        self._quantities = QuantityService(self._entities)
 
     async def restate(
         self,
@@ -44,11 +46,13 @@ class StatementService:
         *,
         restored: Mapping[UUID, datetime] | None = None,
     ) -> None:
-        """Let the statements of memories follow from their rows, and settle the slots in which they are.
+        """Let the statements of memories follow from their rows, and settle the slots in which they are; and let their
+        numbers follow.
 
         ``restored`` says which of them are restored or said again, and when: what they say holds from then on, or from
         its own later start.
         """
+        await self._quantities.restate(connection, scope, agent_id, memory_ids)
         statements = StatementRepository(connection, scope)
         if restored:
             await statements.state(agent_id, restored)
@@ -75,8 +79,8 @@ class StatementService:
     async def state_next(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, *, after: UUID | None, most: int
     ) -> list[UUID]:
-        """Let statements follow from the next memories that declare relations, in the order of their ids, and say which
-        those are. As of when they were stated: whatever order they come in, the outcome is that of the writes."""
+        """Let statements follow from the next memories that declare any, or numbers, in the order of their ids, and say
+        which those are. As of when they were stated: whatever order they come in, the outcome is that of the writes."""
         ids = await StatementRepository(connection, scope).stating(agent_id, after=after, most=most)
         await self.restate(connection, scope, agent_id, ids)
         return ids

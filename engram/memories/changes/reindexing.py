@@ -18,6 +18,7 @@ from engram.memories.indexing import terms_of
 from engram.memories.postings import Postings
 from engram.memories.repository import MemoryRepository
 from engram.memories.rows import IndexedTerms
+from engram.memories.schemas import Sensitivity
 from engram.memories.vectors import VectorIndex
 from engram.tenants.scope import Scope
 from engram.text.stopwords import stop_words
@@ -39,18 +40,25 @@ def indexed(
     *,
     declared: Sequence[Mapping[str, str]],
     relations: Sequence[Mapping[str, Any]] = (),
+    quantities: Sequence[Mapping[str, Any]] = (),
+    sensitivity: str = Sensitivity.normal,
+    withheld: bool = False,
     session_id: str | None,
     valid_from: datetime,
     language: str,
     passages: Vectors | None,
     propose_names: bool,
 ) -> Indexed:
-    """Work for a thread. Without ``passages`` those that stand are left."""
+    """Work for a thread. Without ``passages`` those that stand are left. For what is sensitive no names are proposed,
+    and of what is withheld none are declared."""
     terms = {id: terms_of(content, declared=declared, session_id=session_id, valid_from=valid_from, language=language)}
     names = [(entity["name"], entity["role"] == "subject") for entity in declared]
     ends = [name for relation in relations for name in (relation["subject"], relation["object"])]
-    proposals = {id: proposed_names(content, stop_words(language))} if propose_names else {}
-    return Indexed(terms, Postings(terms), declare({id: names}, proposals, {id: ends}), passages)
+    ends += [quantity["entity"] for quantity in quantities]
+    proposes = propose_names and sensitivity == Sensitivity.normal
+    proposals = {id: proposed_names(content, stop_words(language))} if proposes else {}
+    declaration = declare({}, {}) if withheld else declare({id: names}, proposals, {id: ends})
+    return Indexed(terms, Postings(terms), declaration, passages)
 
 
 class Reindexing:

@@ -12,7 +12,6 @@ from asyncpg import UniqueViolationError
 
 from engram.audit.schemas import Action
 from engram.audit.service import Audit
-from engram.facts.statements.checking import check_relations
 from engram.facts.statements.stating import carried_over
 from engram.memories.changes.edges import ThematicLinks
 from engram.memories.changes.reindexing import Indexed, Reindexing, indexed
@@ -20,17 +19,29 @@ from engram.memories.changes.repository import ChangeRepository
 from engram.memories.changes.rows import Standing, after
 from engram.memories.changes.schemas import MemoryUpdate, MemoryUpdated
 from engram.memories.changes.writing import Writing
+from engram.memories.declared import check_declared
 from engram.memories.dedup import dedup_hash
 from engram.memories.embedding import Embedded
-from engram.memories.schemas import MemoryItem
+from engram.memories.schemas import MemoryItem, Sensitivity
 from engram.memories.service import ATTEMPTS, CONTESTED, memory_not_found
 from engram.problems import ConflictProblem, InvalidInputProblem
 from engram.tenants.scope import Scope
 
 SAID_ALREADY = "The same text stands already, as another memory of this user and session."
 
-_FOUND_BY = {"content", "declared_entities", "declared_relations", "valid_from"}
+_FOUND_BY = {
+    "content",
+    "declared_entities",
+    "declared_relations",
+    "declared_quantities",
+    "sensitivity",
+    "withheld",
+    "valid_from",
+}
 """What decides on a memory's terms and names."""
+
+_BY_ITSELF = {"entities", "relations", "quantities", "sensitivity"}
+"""What is said of a memory so, is said of it alone, also where it came in a batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +70,7 @@ class RevisionService:
         what the embedder raises.
         """
         id = UUID(memory_id)
-        await asyncio.to_thread(check_relations, request.relations or ())
+        await asyncio.to_thread(check_declared, request)
         embedded: Embedded | None = None
         for _ in range(ATTEMPTS):
             revision = await self._revision(scope, id, request, embedded)
@@ -105,6 +116,9 @@ class RevisionService:
                 changes.get("content", memory.content),
                 declared=changes.get("declared_entities", memory.declared_entities),
                 relations=changes.get("declared_relations", memory.declared_relations),
+                quantities=changes.get("declared_quantities", memory.declared_quantities),
+                sensitivity=changes.get("sensitivity", memory.sensitivity),
+                withheld=changes.get("withheld", memory.withheld),
                 session_id=memory.session_id,
                 valid_from=changes.get("valid_from", memory.valid_from),
                 language=language,
@@ -139,7 +153,7 @@ class RevisionService:
             now = after(datetime.now(UTC), memory)
             await changes.revise(memory.agent_id, id, revision.changes, now=now)
             if revision.found_by is not None:
-                if "embedding" in revision.changes:
+                if "embedding" in revision.changes or revision.changes.get("sensitivity") == Sensitivity.high:
                     await self._links.forget(connection, scope, memory.agent_id, id, now)
                 await self._reindexing.replace(connection, scope, memory.agent_id, id, revision.found_by, standing=True)
                 await self._writing.writer.owe(connection, scope, memory.agent_id, [id], now, changed=True)
@@ -166,6 +180,8 @@ _SHOWN = {
     "valid_until",
     "declared_entities",
     "declared_relations",
+    "declared_quantities",
+    "sensitivity",
 }
 
 
@@ -184,6 +200,12 @@ def _changes(memory: Standing, request: MemoryUpdate) -> dict[str, Any]:
     if "relations" in given:
         declared = [relation.model_dump(mode="json") for relation in request.relations or ()]
         wanted["declared_relations"] = carried_over(memory.declared_relations, declared, datetime.now(UTC))
+    if "quantities" in given:
+        wanted["declared_quantities"] = [quantity.model_dump(mode="json") for quantity in request.quantities or ()]
+    if request.sensitivity is not None:
+        wanted["sensitivity"] = request.sensitivity.value
+    if given & _BY_ITSELF:
+        wanted["withheld"] = False
     changes = {column: value for column, value in wanted.items() if value != getattr(memory, column)}
     for field in ("valid_from", "valid_until"):
         if field in changes and memory.superseded_by is not None:

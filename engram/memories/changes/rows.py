@@ -40,6 +40,9 @@ class Standing:
     superseded_by: UUID | None
     declared_entities: list[dict[str, str]]
     declared_relations: list[dict[str, Any]]
+    declared_quantities: list[dict[str, Any]]
+    sensitivity: str
+    withheld: bool
     dedup_hash: bytes | None
     chunks: int
     embedding: Vectors

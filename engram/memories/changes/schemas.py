@@ -6,6 +6,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
+from engram.facts.quantities.schemas import Quantities
 from engram.facts.statements.schemas import Relations
 from engram.memories.schemas import (
     Entities,
@@ -13,6 +14,7 @@ from engram.memories.schemas import (
     MemoryDetail,
     MemoryItem,
     OntologyWarnings,
+    Sensitivity,
     Tags,
 )
 from engram.wire import (
@@ -56,13 +58,25 @@ class MemoryUpdate(WireModel):
     valid_until: Instant | None = None
     entities: Omissible[Entities] = Field(default=None, description="All that it declares.")
     relations: Omissible[Relations] = Field(default=None, description="All that it declares.")
+    quantities: Omissible[Quantities] = Field(default=None, description="All that it declares.")
+    sensitivity: Omissible[Sensitivity] = Field(default=None, description="What was made of the memory follows it.")
     embedding: Omissible[Embedding] = Field(default=None, description="Of the new content, instead of computing one.")
     if_version: Omissible[Version] = Field(
         default=None, description="Change it only where this is its version; else the answer is 409."
     )
 
     @field_validator(
-        "content", "tags", "metadata", "confidence", "valid_from", "entities", "relations", "embedding", "if_version"
+        "content",
+        "tags",
+        "metadata",
+        "confidence",
+        "valid_from",
+        "entities",
+        "relations",
+        "quantities",
+        "sensitivity",
+        "embedding",
+        "if_version",
     )
     @classmethod
     def _is_said(cls, value: T | None) -> T:
@@ -110,6 +124,7 @@ class MemoryPurged(ResponseModel):
     mentions: int
     edges: int = Field(description="With what they were before.")
     statements: int = Field(default=0, description="Facts that followed from it.")
+    quantities: int = Field(default=0, description="Numbers that followed from it.")
     entities: int = Field(description="Names that no other memory names.")
     facts: int = Field(default=0, description="Those that no other memory is a source of.")
     answers: int = Field(description="Answers kept for repeated requests.")

@@ -12,7 +12,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.audit.schemas import Action
 from engram.audit.service import Audit
-from engram.facts.statements.checking import check_relations
 from engram.memories.changes.edges import SupersessionEdges
 from engram.memories.changes.order import ends
 from engram.memories.changes.repository import ChangeRepository
@@ -20,6 +19,7 @@ from engram.memories.changes.rows import Standing, after
 from engram.memories.changes.schemas import MemorySet
 from engram.memories.changes.succession import Between, Successions
 from engram.memories.changes.writing import Writing
+from engram.memories.declared import check_declared
 from engram.memories.dedup import dedup_hash, slot_hash
 from engram.memories.postings import Postings
 from engram.memories.preparation import Prepared, Slot, prepare
@@ -64,7 +64,7 @@ class SettingService:
         """
         agent = await self._writing.agents.get(scope, request.agent_id)
         slot = Slot(request.key, slot_hash(request.key, user_id=request.user_id, session_id=request.session_id))
-        await asyncio.to_thread(check_relations, request.relations)
+        await asyncio.to_thread(check_declared, request)
         standing = await self._standing(scope, UUID(agent.id), slot, request)
         if standing is not None:
             await self._state_again(scope, UUID(agent.id), standing, request)
@@ -85,7 +85,7 @@ class SettingService:
                 raise memory_not_found(memory_id)
             language = await self._writing.agents.language(connection, scope, memory.agent_id)
         _check_superseding(memory, item)
-        await asyncio.to_thread(check_relations, item.relations)
+        await asyncio.to_thread(check_declared, item)
         item = item.model_copy(update={"user_id": memory.user_id, "session_id": memory.session_id})
         slot = Slot(memory.key, memory.slot_hash) if memory.key is not None and memory.slot_hash is not None else None
         return await self._write(scope, _Value(memory.agent_id, language or "", item, slot, memory.id))

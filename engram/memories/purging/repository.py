@@ -29,6 +29,7 @@ class Said:
     content: str
     entities: list[dict[str, str]]
     relations: list[dict[str, Any]]
+    quantities: list[dict[str, Any]]
 
 
 class PurgeRepository:
@@ -40,10 +41,10 @@ class PurgeRepository:
         """What a memory said and declared, now and before."""
         rows = await self._driver.fetch(
             """
-            SELECT content, declared_entities, declared_relations FROM memories
+            SELECT content, declared_entities, declared_relations, declared_quantities FROM memories
             WHERE agent_id = $1 AND tenant_id = $2 AND id = $3
             UNION ALL
-            SELECT content, declared_entities, declared_relations FROM memory_versions
+            SELECT content, declared_entities, declared_relations, declared_quantities FROM memory_versions
             WHERE agent_id = $1 AND tenant_id = $2 AND memory_id = $3
             """,
             agent_id,
@@ -187,6 +188,8 @@ class PurgeRepository:
                     SELECT FROM facts f WHERE f.agent_id = $1 AND f.tenant_id = $2 AND f.subject_entity = e.id
                 ) AND NOT EXISTS (
                     SELECT FROM facts f WHERE f.agent_id = $1 AND f.tenant_id = $2 AND f.object_entity = e.id
+                ) AND NOT EXISTS (
+                    SELECT FROM derived_facts d WHERE d.agent_id = $1 AND d.tenant_id = $2 AND d.entity_id = e.id
                 )
                 ORDER BY e.name FOR UPDATE
             ))
@@ -215,6 +218,12 @@ class PurgeRepository:
                 AND NOT EXISTS (
                     SELECT FROM facts f
                     WHERE f.agent_id = $1 AND f.tenant_id = $2 AND f.object_entity = e.id AND f.object = a.alias
+                )
+                AND NOT EXISTS (
+                    SELECT FROM derived_facts d
+                    JOIN memories m ON m.agent_id = $1 AND m.tenant_id = $2 AND m.id = d.memory_id
+                    WHERE d.agent_id = $1 AND d.tenant_id = $2 AND d.entity_id = e.id
+                        AND m.declared_quantities @> jsonb_build_array(jsonb_build_object('entity', a.alias))
                 )
             """,
             agent_id,

@@ -17,6 +17,7 @@ from engram.db.database import Database
 from engram.entities.declaration import declare
 from engram.entities.proposals import proposed_names
 from engram.entities.service import EntityService
+from engram.facts.quantities.service import QuantityService
 from engram.facts.statements.service import StatementService
 from engram.memories.changes.repository import ChangeRepository
 from engram.memories.changes.rows import Standing
@@ -52,6 +53,7 @@ class PurgeService:
         self._entities = entities
         self._facts = facts
         self._statements = StatementService(entities)
+        self._quantities = QuantityService(entities)
         self._recovery = recovery
         self._audit = Audit()
 
@@ -130,6 +132,7 @@ class PurgeService:
         # First what follows from the memory: what is left names it as a source.
         statements = await self._statements.erase(connection, scope, agent_id, id)
         facts = await self._facts.forget(connection, scope, agent_id, id)
+        quantities = await self._quantities.erase(connection, scope, agent_id, id)
         edges = await purges.edges(agent_id, id)
         passages = await purges.passages(agent_id, id)
         terms = await purges.terms(agent_id, id)
@@ -154,6 +157,7 @@ class PurgeService:
             "edges": edges,
             "entities": len(entities),
             "statements": statements,
+            "quantities": quantities,
             "facts": facts,
             "answers": answers,
             **erased,
@@ -169,5 +173,6 @@ def _declared(id: UUID, said: Sequence[Said], language: str) -> tuple[list[str],
     names = [(entity["name"], False) for each in said for entity in each.entities]
     proposals = [name for each in said for name in proposed_names(each.content, stop_words(language))]
     ends = [relation[end] for each in said for relation in each.relations for end in ("subject", "object")]
+    ends += [quantity["entity"] for each in said for quantity in each.quantities]
     declaration = declare({id: names}, {id: proposals}, {id: ends})
     return sorted(declaration.spellings), sorted(set().union(*declaration.spellings.values(), set()))

@@ -35,6 +35,7 @@ class MemoryVersionRow(Base):
     __tablename__ = "memory_versions"
     __table_args__ = (
         CheckConstraint("recorded_until > recorded_from", name="known"),
+        CheckConstraint("sensitivity in ('normal', 'high')", name="sensitivity"),
         # What was known at an instant, of all that an agent held.
         Index("memory_versions_known_idx", "agent_id", "recorded_until", "recorded_from"),
         Index("memory_versions_memory_idx", "memory_id", "agent_id"),
@@ -73,6 +74,9 @@ class MemoryVersionRow(Base):
     extra: Mapped[dict[str, Any]] = mapped_column("metadata", JSONB)
     declared_entities: Mapped[list[dict[str, str]]] = mapped_column(JSONB)
     declared_relations: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, server_default=text("'[]'::jsonb"))
+    declared_quantities: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, server_default=text("'[]'::jsonb"))
+    sensitivity: Mapped[str] = mapped_column(Text, server_default=text("'normal'"))
+    withheld: Mapped[bool] = mapped_column(server_default=text("false"))
     chunks: Mapped[int] = mapped_column(Integer)
     asks: Mapped[bool]
     # Of the words in ``lexemes``, as in ``memory_lexemes``.

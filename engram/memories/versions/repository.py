@@ -19,7 +19,7 @@ from engram.tenants.scope import Scope
 _KEPT = (
     "status, user_id, session_id, key, slot_hash, valid_from, valid_until, stated_until, earlier, recorded_at,"
     " deleted_at, superseded_by, source, confidence, tags, metadata, declared_entities, declared_relations,"
-    " chunks, asks, embedding_model_id, embedding, content"
+    " declared_quantities, sensitivity, withheld, chunks, asks, embedding_model_id, embedding, content"
 )
 """What a state has of the memory's row, as it was."""
 

@@ -122,6 +122,9 @@ def _state(row: Row) -> dict[str, Any]:
         "superseded_by": row["superseded_by"],
         "entities": row["declared_entities"],
         "relations": row["declared_relations"],
+        "quantities": row["declared_quantities"],
+        "sensitivity": row["sensitivity"],
+        "withheld": row["withheld"],
         "chunks": row["chunks"],
     }
     if "embedding" in row:

@@ -22,7 +22,7 @@ PAGE = 500
 _STATE = (
     "status, content, key, user_id, session_id, tags, metadata, source, confidence, valid_from, valid_until,"
     " stated_until, earlier, recorded_at, deleted_at, superseded_by, declared_entities,"
-    " declared_relations, chunks"
+    " declared_relations, declared_quantities, sensitivity, withheld, chunks"
 )
 _EDGE = (
     "source_id, target_id, relation_type, weight, origin, label, reason, valid_from, valid_until, earlier,"

@@ -14,7 +14,7 @@ from engram.memories.predicates import Visibility
 _MEMORY = (
     "agent_id, tenant_id, content, key, user_id, session_id, tags, metadata, source, confidence, valid_from,"
     " valid_until, stated_until, earlier, recorded_at, deleted_at, superseded_by, status, declared_entities,"
-    " declared_relations, chunks, embedding"
+    " declared_relations, declared_quantities, sensitivity, withheld, chunks, embedding"
 )
 _EDGE = (
     "agent_id, tenant_id, source_id, target_id, relation_type, weight, origin, label, reason, valid_from, valid_until,"

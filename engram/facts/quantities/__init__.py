@@ -1,0 +1,1 @@
+"""Numbers that memories declare of entities, and what is computed from them."""
