@@ -207,3 +207,28 @@ async def test_numbers_too_large_for_the_unit_are_refused(engram: AsyncEngram, a
         await computed(engram, agent, "sum")
     with pytest.raises(UnprocessableEntityError, match="is no number in"):
         await computed(engram, agent, "max", unit="mm")
+
+
+async def test_merged_entities_count_as_one_until_the_merge_is_taken_back(engram: AsyncEngram, agent: Agent) -> None:
+    for name, value in (("Robert", 1), ("Bob", 2)):
+        await engram.memories.create(
+            agent.id, f"{name} ran.", quantities=[{"entity": name, "attribute": "runs", "value": value}]
+        )
+
+    async def runs(name: str) -> tuple[str, float | None]:
+        found = await engram.facts.compute(agent.id, name, "runs", "sum")
+        return found.entity, found.value
+
+    merge = await engram.facts.merge(agent.id, "Bob", "Robert")
+    assert await runs("Bob") == await runs("Robert") == (merge.canonical, 3)
+    await engram.facts.unmerge(merge.id)
+    assert [await runs("Bob"), await runs("Robert")] == [("bob", 2), ("robert", 1)]
+
+
+async def test_a_duplicate_adds_no_numbers_and_said_in_two_memories_one_is_two(
+    engram: AsyncEngram, agent: Agent
+) -> None:
+    for content in ("It took one.", "It took one.", "It took one more."):
+        await engram.memories.create(agent.id, content, quantities=measured(1, None))
+    answer = await computed(engram, agent, "sum")
+    assert (answer.value, answer.unit, answer.count) == (2, None, 2)
