@@ -57,15 +57,19 @@ def request_for(world: World, place: Place) -> dict[str, Any]:
         "create_edges": {"edges": [edge]},
         "delete_edge": edge,
     }
-    return _with_number(requests.get(place.operation, {}), place)
+    return _with_whole(requests.get(place.operation, {}), place)
 
 
-def _with_number(request: dict[str, Any], place: Place) -> dict[str, Any]:
-    """With a whole number to put a text into, where the place is in one."""
-    if "quantities" not in place.way:
+def _with_whole(request: dict[str, Any], place: Place) -> dict[str, Any]:
+    """With a whole number or relation to put a text into, where the place is in one."""
+    wholes: dict[str, dict[str, Any]] = {
+        "quantities": {"entity": "Alice", "attribute": "age", "value": 30},
+        "relations": {"subject": "Alice", "predicate": "knows", "object": "Bob Ross"},
+    }
+    whole = {name: [one] for name, one in wholes.items() if name in place.way}
+    if not whole:
         return request
-    number = {"quantities": [{"entity": "Alice", "attribute": "age", "value": 30}]}
-    return request | {"items": [request["items"][0] | number]} if "items" in request else request | number
+    return request | {"items": [request["items"][0] | whole]} if "items" in request else request | whole
 
 
 def _fact() -> dict[str, Any]:

@@ -50,8 +50,8 @@ def world(
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as thread:
         without_ours(patch)
         folder = tmp_path_factory.mktemp("contract")
-        chosen = {"database_url": login, "owner_database_url": shared_database_url, "data_dir": folder, "pool_size": 5}
-        settings = Settings.model_validate(chosen)
+        urls = {"database_url": login, "owner_database_url": shared_database_url}
+        settings = Settings.model_validate({**urls, "data_dir": folder, "pool_size": 5, "entity_communities": True})
         with_keys = thread.submit(asyncio.run, tenant()).result()
         with running(settings) as url:
             yield World.made(url, with_keys, f"contract {uuid4()}")

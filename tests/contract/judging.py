@@ -49,8 +49,13 @@ _OF_NUMBERS: dict[str, TypeAdapter[Any]] = {
 
 def judge(place: Place) -> TypeAdapter[Any] | None:
     """None for what is no free text, such as an id or a cursor."""
-    if "quantities" in place.way or place.operation == "compute_number":
+    of_number = place.operation == "compute_number" and place.way[-1] in ("attribute", "unit")
+    if "quantities" in place.way or of_number:
         return _OF_NUMBERS.get(str(place.way[-1]))
+    if place.operation == "register_ontology" and place.way[-1] is KEY:
+        return None  # with a value that is one of two words
+    if "relations" in place.way and place.way[-1] in ("subject", "object"):
+        return _OF_NUMBERS["entity"]
     if place.way[-1] == "predicate":
         return _PREDICATE  # shown as a label is
     pattern, length = place.says("pattern"), place.says("maxLength")

@@ -12,16 +12,22 @@ import pytest
 from engram import AsyncEngram
 from engram.client import AsyncAgentScope
 from engram.services import Services
+from engram.tenants.roles import Role
+from engram.tenants.service import OperatorService
 from tests.fixtures.servers import LOCAL, is_documented
+from tests.fixtures.tenants import new_key
 
 
 @pytest.fixture
 async def web(shared_services: Services) -> AsyncIterator[httpx.AsyncClient]:
     from engram.server.app import create_app
 
+    # Some of those tests make keys, and from then on nobody is let in without one.
+    key = await new_key(OperatorService(shared_services.database), "default", Role.admin)
     transport = httpx.ASGITransport(create_app(services=shared_services))
     hooks: dict[str, Any] = {"response": [is_documented]}
-    async with httpx.AsyncClient(transport=transport, base_url=LOCAL, event_hooks=hooks) as client:
+    headers = {"Authorization": f"Bearer {key}"}
+    async with httpx.AsyncClient(transport=transport, base_url=LOCAL, event_hooks=hooks, headers=headers) as client:
         yield client
 
 
