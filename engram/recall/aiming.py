@@ -26,16 +26,14 @@ class Aiming:
 
     async def targets(
         self, connection: AsyncConnection, scope: Scope, request: RecallRequest, language: str, decay: Decay
-    ) -> list[Target] | None:
-        """None where the request is aimed at nothing in particular."""
+    ) -> list[Target]:
+        """Of a request that is in graph mode, or names entities."""
         agent_id = UUID(request.agent_id)
         if request.entity_filter is not None:
             seeds = await self._entities.entities_named(connection, scope, agent_id, request.entity_filter)
-        elif request.search_mode is SearchMode.graph:
+        else:
             ignored = stop_words(language)
             seeds = await self._entities.entities_in(connection, scope, agent_id, request.query, ignored)
-        else:
-            return None
         found = {seed.id: Target(seed.ids, seed.display_name, 1.0) for seed in seeds}
         if request.search_mode is SearchMode.graph and seeds:
             at = request.as_of or request.known_at

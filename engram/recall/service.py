@@ -82,8 +82,10 @@ class RecallService:
                 raise model_replaced()
             decay = self._decay.changed(agent.decay_multipliers, agent.hop_penalty).changed(None, request.hop_penalty)
             question = _question(request, vector, agent, self._tuning.recall, decay)
-            with stage("recall.aim"):
-                targets = await self._aiming.targets(connection, scope, request, agent.language, decay)
+            targets = None
+            if request.search_mode is SearchMode.graph or request.entity_filter is not None:
+                with stage("recall.aim"):
+                    targets = await self._aiming.targets(connection, scope, request, agent.language, decay)
             question = replace(
                 question,
                 targets=targets,

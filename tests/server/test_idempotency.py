@@ -87,6 +87,10 @@ async def writes(engram: AsyncEngram, agent: Agent) -> dict[str, Write]:
         "restore_fact": Write("POST", f"/v1/facts/{facts[2].id}/restore"),
         "merge_names": Write("POST", "/v1/facts/merge", {"agent_id": agent.id, "name": "Al", "other": "in confidence"}),
         "undo_merge": Write("DELETE", f"/v1/facts/merge/{merge.id}"),
+        "register_ontology": Write("PUT", f"/v1/agents/{agent.id}/ontology", {"entity_types": ["in confidence"]}),
+        "expire_by_adapter": Write(
+            "POST", "/v1/facts/expire-by-adapter", {"agent_id": agent.id, "adapter_name": "in confidence"}
+        ),
         "delete_edge": Write("DELETE", "/v1/graph/edges", params={**ends, "relation_type": "supports"}),
         "delete_memory": Write("DELETE", f"/v1/memories/{three.id}"),
         "delete_agent": Write("DELETE", f"/v1/agents/{agent.id}"),

@@ -36,55 +36,54 @@ _RECOUNT = f"""
         SELECT m.id, {_STATE} AS state FROM memories m
         WHERE m.agent_id = $1 AND m.tenant_id = $2 AND m.id = ANY ($3::uuid[])
     ),
-    few AS MATERIALIZED (
-        SELECT * FROM (
-            SELECT n.memory_id, n.entity_id, t.state, row_number() OVER (
-                PARTITION BY n.memory_id ORDER BY n.is_subject DESC, n.recognized, e.name
-            ) AS place
-            FROM touched t
-            JOIN mentions n ON n.agent_id = $1 AND n.tenant_id = $2 AND n.memory_id = t.id
-            JOIN entities e ON e.agent_id = $1 AND e.tenant_id = $2 AND e.id = n.entity_id
-            WHERE t.state IS NOT NULL
-        ) AS ranked WHERE place <= {_MOST}
+    listed AS MATERIALIZED (
+        SELECT n.memory_id, t.state,
+            array_agg(n.entity_id ORDER BY n.is_subject DESC, n.recognized, e.name) AS entities
+        FROM touched t
+        JOIN mentions n ON n.agent_id = $1 AND n.tenant_id = $2 AND n.memory_id = t.id
+        JOIN entities e ON e.agent_id = $1 AND e.tenant_id = $2 AND e.id = n.entity_id
+        WHERE t.state IS NOT NULL
+        GROUP BY n.memory_id, t.state
+    ),
+    places AS MATERIALIZED (
+        SELECT a.place AS one, b.place AS other
+        FROM generate_series(1, {_MOST}) AS b (place), generate_series(1, {_MOST}) AS a (place)
+        WHERE a.place < b.place ORDER BY b.place, a.place LIMIT {MAX_PAIRS}
     ),
     wanted AS MATERIALIZED (
-        SELECT * FROM (
-            SELECT a.memory_id, least(a.entity_id, b.entity_id) AS first_id,
-                greatest(a.entity_id, b.entity_id) AS second_id, a.state,
-                row_number() OVER (PARTITION BY a.memory_id ORDER BY b.place, a.place) AS number
-            FROM few a JOIN few b ON b.memory_id = a.memory_id AND b.place > a.place
-        ) AS pairs WHERE number <= {MAX_PAIRS}
+        SELECT l.memory_id, least(l.entities[p.one], l.entities[p.other]) AS first_id,
+            greatest(l.entities[p.one], l.entities[p.other]) AS second_id, l.state
+        FROM listed l JOIN places p ON p.other <= cardinality(l.entities)
     ),
     standing AS MATERIALIZED (
         SELECT o.memory_id, o.first_id, o.second_id, o.state FROM co_occurrences o
         WHERE o.agent_id = $1 AND o.tenant_id = $2 AND o.memory_id = ANY ($3::uuid[])
     ),
+    -- A full join is hashed or merged, whatever is believed of its sides: there are tens of thousands of rows in both.
+    changes AS MATERIALIZED (
+        SELECT memory_id, first_id, second_id, s.state AS was, w.state AS now_is
+        FROM standing s FULL JOIN wanted w USING (memory_id, first_id, second_id)
+        WHERE s.state IS DISTINCT FROM w.state
+    ),
     gone AS (
-        DELETE FROM co_occurrences o USING standing s
-        WHERE o.agent_id = $1 AND o.tenant_id = $2 AND o.memory_id = s.memory_id AND o.first_id = s.first_id
-            AND o.second_id = s.second_id AND NOT EXISTS (
-                SELECT FROM wanted w
-                WHERE w.memory_id = s.memory_id AND w.first_id = s.first_id AND w.second_id = s.second_id
-            )
+        DELETE FROM co_occurrences o USING changes c
+        WHERE c.now_is IS NULL AND o.agent_id = $1 AND o.tenant_id = $2 AND o.memory_id = c.memory_id
+            AND o.first_id = c.first_id AND o.second_id = c.second_id
     ),
     put AS (
         INSERT INTO co_occurrences AS o (agent_id, tenant_id, memory_id, first_id, second_id, state)
-        SELECT $1, $2, w.memory_id, w.first_id, w.second_id, w.state FROM wanted w
-        WHERE NOT EXISTS (
-            SELECT FROM standing s WHERE s.memory_id = w.memory_id AND s.first_id = w.first_id
-                AND s.second_id = w.second_id AND s.state = w.state
-        )
-        ORDER BY w.memory_id, w.first_id, w.second_id
+        SELECT $1, $2, c.memory_id, c.first_id, c.second_id, c.now_is FROM changes c WHERE c.now_is IS NOT NULL
+        ORDER BY c.memory_id, c.first_id, c.second_id
         ON CONFLICT (agent_id, memory_id, first_id, second_id) DO UPDATE SET state = excluded.state
     )
-    SELECT counted.first_id, counted.second_id, sum(counted.change)::bigint AS change
+    SELECT first_id, second_id, sum((is_steady)::int - (was_steady)::int)::bigint AS change
     FROM (
-        SELECT w.first_id, w.second_id, 1 AS change FROM wanted w WHERE w.state = 'steady'
-        UNION ALL
-        SELECT s.first_id, s.second_id, -1 FROM standing s WHERE s.state = 'steady'
+        SELECT c.first_id, c.second_id, coalesce(c.now_is = 'steady', false) AS is_steady,
+            coalesce(c.was = 'steady', false) AS was_steady
+        FROM changes c
     ) AS counted
-    GROUP BY counted.first_id, counted.second_id
-    HAVING sum(counted.change) <> 0
+    GROUP BY first_id, second_id
+    HAVING sum((is_steady)::int - (was_steady)::int) <> 0
 """
 
 

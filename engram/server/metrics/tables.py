@@ -9,6 +9,7 @@ import engram.entities.communities.models
 import engram.entities.models
 import engram.entities.occurring.models
 import engram.facts.models
+import engram.facts.ontology.models
 import engram.facts.quantities.models
 import engram.graph.models
 import engram.idempotency.models
