@@ -45,6 +45,7 @@ async def test_a_recall_is_timed_by_its_stages(http: httpx.AsyncClient, engram: 
     assert {stage: counts["recall", stage] for operation, stage in counts if operation == "recall"} == {
         "embed": 2,
         "agent": 2,
+        "aim": 0,
         "arms": 2,
         "walk": 1,
         "rank": 2,
@@ -178,5 +179,5 @@ async def test_scrapes_at_once_share_one_look_at_the_database(http: httpx.AsyncC
     before = (await scrape(http)).value("engram_stage_duration_seconds_count", "database", "connection")
     await asyncio.gather(*(scrape(http) for _ in range(scrapers)))
     after = (await scrape(http)).value("engram_stage_duration_seconds_count", "database", "connection")
-    # Each asks whether there are keys. The rest is read for all.
-    assert after - before < 2 * scrapers
+    # Each asks whether there are keys. The rest, five questions, is read for all, or twice where one was slow.
+    assert after - before < 3 * scrapers
