@@ -10,8 +10,9 @@ from typing import BinaryIO, Self
 import httpx
 
 from engram.client._connection import finish
-from engram.client._errors import APIConnectionError, APITimeoutError, EngramError
+from engram.client._errors import EngramError
 from engram.client._request import Operation, Sender
+from engram.client._streams import areceived, received
 from engram.transfer.lines import LineTooLong, Pieces, Summary
 
 _LONGEST = 1024 * 1024 * 1024
@@ -61,14 +62,7 @@ class Export:
         """Lines with their ends."""
         checked = _Checked()
         with self:
-            pieces = self._response.iter_bytes()
-            while True:
-                try:
-                    piece = next(pieces, None)
-                except httpx.HTTPError as error:
-                    raise broken(error) from error
-                if piece is None:
-                    break
+            for piece in received(self._response):
                 yield from checked.lines(piece)
             checked.finish()
 
@@ -106,14 +100,7 @@ class AsyncExport:
         response = await self._operation.perform(self._sender)
         checked = _Checked()
         try:
-            pieces = response.aiter_bytes()
-            while True:
-                try:
-                    piece = await anext(pieces, None)
-                except httpx.HTTPError as error:
-                    raise broken(error) from error
-                if piece is None:
-                    break
+            async for piece in areceived(response):
                 for line in checked.lines(piece):
                     yield line
             checked.finish()
@@ -129,9 +116,3 @@ class AsyncExport:
             if progress is not None:
                 progress(written)
         return written
-
-
-def broken(error: httpx.HTTPError) -> EngramError:
-    if isinstance(error, httpx.TimeoutException):
-        return APITimeoutError("the export does not go on: timed out (read)")
-    return APIConnectionError(f"the export was cut off: {str(error) or type(error).__name__}")

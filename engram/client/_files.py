@@ -9,8 +9,8 @@ from typing import BinaryIO, Self
 import httpx
 
 from engram.client._connection import finish
-from engram.client._exports import broken
 from engram.client._request import Operation, Sender
+from engram.client._streams import areceived, received
 
 
 class GraphExport:
@@ -25,15 +25,7 @@ class GraphExport:
     def __iter__(self) -> Iterator[bytes]:
         """Pieces of any size."""
         with self:
-            pieces = self._response.iter_bytes()
-            while True:
-                try:
-                    piece = next(pieces, None)
-                except httpx.HTTPError as error:
-                    raise broken(error) from error
-                if piece is None:
-                    return
-                yield piece
+            yield from received(self._response)
 
     def save(self, file: BinaryIO, *, progress: Callable[[int], object] | None = None) -> int:
         """Write all of it to a file that is open for writing in binary; how many bytes. ``progress`` is told."""
@@ -68,14 +60,7 @@ class AsyncGraphExport:
     async def __aiter__(self) -> AsyncIterator[bytes]:
         response = await self._operation.perform(self._sender)
         try:
-            pieces = response.aiter_bytes()
-            while True:
-                try:
-                    piece = await anext(pieces, None)
-                except httpx.HTTPError as error:
-                    raise broken(error) from error
-                if piece is None:
-                    return
+            async for piece in areceived(response):
                 yield piece
         finally:
             await response.aclose()

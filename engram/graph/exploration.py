@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
@@ -31,7 +30,7 @@ from engram.graph.schemas import (
 from engram.graph.subgraph import Reach, subgraph
 from engram.graph.surroundings import Link, Step, Surroundings
 from engram.graph.tuning import GraphTuning
-from engram.memories.predicates import Visibility
+from engram.memories.seen import Seen
 from engram.memories.service import memory_not_found
 from engram.problems import InvalidInputProblem
 from engram.tenants.database import TenantDatabase
@@ -42,26 +41,11 @@ MAX_PATH_NODES = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explored:
+class Explored(Seen):
     """What is walked, and when: the filters that ways through the graph have in common."""
 
     relation_types: list[RelationType] | None = None
     min_weight: float = 0.0
-    as_of: datetime | None = None
-    known_at: datetime | None = None
-    user_id: str | None = None
-    session_id: str | None = None
-    now: datetime = field(default_factory=lambda: datetime.now(UTC))
-
-    @property
-    def visibility(self) -> Visibility:
-        return Visibility(
-            now=self.now,
-            as_of=self.as_of,
-            known_at=self.known_at,
-            user_id=self.user_id,
-            session_id=self.session_id,
-        )
 
 
 class Exploration:

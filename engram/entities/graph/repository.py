@@ -187,8 +187,11 @@ class EntityGraphRepository:
         )
         return [Link(row["place"], self._merged.entity(row), row["co_occur"]) for row in rows]
 
-    async def windows(self, pairs: Sequence[tuple[Entity, Entity]]) -> list[tuple[datetime | None, datetime | None]]:
-        """When the first memory began that shows each pair, and when the last ends: never is null."""
+    async def described(
+        self, pairs: Sequence[tuple[Entity, Entity]]
+    ) -> list[tuple[datetime | None, datetime | None, Via | None]]:
+        """When the first memory began that shows each pair, when the last ends (never is null), and how it relates its
+        ends, which only triples tell."""
         p = Parameters()
         front = self._front([near for near, _ in pairs], p)
         rows = await self._driver.fetch(
@@ -201,7 +204,7 @@ class EntityGraphRepository:
             """,
             *p.values,
         )
-        return [(aware(row["valid_from"]), aware(row["valid_until"])) for row in rows]
+        return [(aware(row["valid_from"]), aware(row["valid_until"]), None) for row in rows]
 
     def _front(self, front: Sequence[Entity], p: Parameters) -> str:
         places = [place for place, entity in enumerate(front) for _ in entity.ids]

@@ -207,10 +207,6 @@ async def _edges(graph: EntityGraphRepository, chain: Chain) -> list[EntityPathE
     pairs = list(zip(chain.nodes, chain.nodes[1:], strict=False))
     if not pairs:
         return []
-    if isinstance(graph, LabeledGraphRepository):
-        described = await graph.described(pairs)
-    else:
-        described = [(*window, None) for window in await graph.windows(pairs)]
     return [
         EntityPathEdge(
             source=near.name,
@@ -222,7 +218,9 @@ async def _edges(graph: EntityGraphRepository, chain: Chain) -> list[EntityPathE
             direction=via.direction if via is not None else None,
             provenance=via.provenance if via is not None else None,
         )
-        for (near, far), co_occur, (begins, ends, via) in zip(pairs, chain.weights, described, strict=True)
+        for (near, far), co_occur, (begins, ends, via) in zip(
+            pairs, chain.weights, await graph.described(pairs), strict=True
+        )
     ]
 
 

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field, model_validator
 
 from engram.entities.memories.schemas import RelatedMemories, Timeline, TimeOrder
-from engram.entities.memories.service import Seen
 from engram.http.access import ViewerScope
 from engram.http.dependencies import ServicesDep
 from engram.http.disconnects import unless_disconnected
@@ -17,6 +16,7 @@ from engram.http.queries import PageQuery
 from engram.http.routing import StrictRoute
 from engram.memories.criteria import PastCriteria, check_window
 from engram.memories.schemas import MemoryPage
+from engram.memories.seen import Seen
 from engram.paging import Limit
 from engram.wire import Id, Instant, Label, Name, Omissible, WireModel
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from engram.entities.memories.schemas import RelatedMemories, RelatedMemory, Tim
 from engram.memories.criteria import PastCriteria
 from engram.memories.predicates import Visibility
 from engram.memories.schemas import Memory, MemoryPage, MemoryStatus
+from engram.memories.seen import Seen
 from engram.memories.service import memory_not_found
 from engram.paging import decode_cursor, encode_cursor
 from engram.tenants.database import TenantDatabase
@@ -32,27 +33,6 @@ class _Named:
 
     agent_id: UUID
     entities: list[Entity]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """Which other memories are seen from one: of a user, of a session, at a moment, as they were known then."""
-
-    user_id: str | None = None
-    session_id: str | None = None
-    as_of: datetime | None = None
-    known_at: datetime | None = None
-    now: datetime = field(default_factory=lambda: datetime.now(UTC))
-
-    @property
-    def visibility(self) -> Visibility:
-        return Visibility(
-            now=self.now,
-            as_of=self.as_of,
-            known_at=self.known_at,
-            user_id=self.user_id,
-            session_id=self.session_id,
-        )
 
 
 class EntityMemoryService:
