@@ -12,9 +12,11 @@ from engram.db.database import Database
 from engram.embeddings.registry import open_embedder
 from engram.evaluation.asking import ask
 from engram.evaluation.cache import ResultCache
+from engram.evaluation.extraction import Extraction
 from engram.evaluation.fingerprints import digest, embedder_identity, source_fingerprint
 from engram.evaluation.inprocess import client_of
 from engram.evaluation.loading import Titles, load
+from engram.evaluation.problems import EvaluationError
 from engram.evaluation.questions import Question, QuestionSet
 from engram.evaluation.results import Answers, Loaded, Outcome
 from engram.evaluation.scratch import ScratchDatabases, scratch_databases
@@ -64,7 +66,13 @@ class Evaluation:
     async def measure(
         self, questions: QuestionSet, asked: Sequence[Question], variants: Sequence[Variant]
     ) -> list[Outcome]:
-        """What each variant finds for the questions ``asked`` of a set, in the order of the variants."""
+        """What each variant finds for the questions ``asked`` of a set, in the order of the variants.
+
+        Raises EvaluationError for a variant that writes what was extracted, where a set comes without.
+        """
+        for variant in variants:
+            if variant.extraction is not Extraction.none and not questions.extractions:
+                raise EvaluationError(f"variant {variant.name!r}: {questions.name} holds no openie.jsonl")
         found: dict[str, Outcome] = {}
         for group in _by_loading(variants):
             known = self._known(questions, asked, group)
@@ -95,7 +103,12 @@ class Evaluation:
             services = await self._services(database, embedder, variants[0])
             with self._bar(f"{questions.name}: loading", questions.memories, embedder) as progress:
                 agents, loaded = await load(
-                    client_of(services), questions, self._options.titles, self._options.language, progress
+                    client_of(services),
+                    questions,
+                    self._options.titles,
+                    self._options.language,
+                    variants[0].extraction,
+                    progress,
                 )
             self._cache.put(self._loading_key(questions, variants[0]), loaded)
             with self._progress(f"{questions.name}: embedding questions", len(asked)) as progress:
@@ -184,6 +197,7 @@ class Evaluation:
             "language": self._options.language,
             "thematic_threshold": settings.thematic_threshold,
             "written": variant.written | {RECOGNITION: variant.recognition or settings.entity_recognition},
+            "extractions": questions.extraction_fingerprint,
         }
 
 
