@@ -12,11 +12,9 @@ from engram.db.database import Database
 from engram.embeddings.registry import open_embedder
 from engram.evaluation.asking import ask
 from engram.evaluation.cache import ResultCache
-from engram.evaluation.extraction import Extraction
 from engram.evaluation.fingerprints import digest, embedder_identity, source_fingerprint
 from engram.evaluation.inprocess import client_of
 from engram.evaluation.loading import Titles, load
-from engram.evaluation.problems import EvaluationError
 from engram.evaluation.questions import Question, QuestionSet
 from engram.evaluation.results import Answers, Loaded, Outcome
 from engram.evaluation.scratch import ScratchDatabases, scratch_databases
@@ -66,13 +64,7 @@ class Evaluation:
     async def measure(
         self, questions: QuestionSet, asked: Sequence[Question], variants: Sequence[Variant]
     ) -> list[Outcome]:
-        """What each variant finds for the questions ``asked`` of a set, in the order of the variants.
-
-        Raises EvaluationError for a variant that writes what was extracted, where a set comes without.
-        """
-        for variant in variants:
-            if variant.extraction is not Extraction.none and not questions.extractions:
-                raise EvaluationError(f"variant {variant.name!r}: {questions.name} holds no openie.jsonl")
+        """What each variant finds for the questions ``asked`` of a set, in the order of the variants."""
         found: dict[str, Outcome] = {}
         for group in _by_loading(variants):
             known = self._known(questions, asked, group)

@@ -26,7 +26,8 @@ def set_run(
     measured = {
         outcome.variant.name: measure(outcome.answers.rankings, gold, ks) for outcome in outcomes if outcome.answers
     }
-    against = verdicts(measured)
+    names = {one.variant.name for one in outcomes if one.variant.extraction is not Extraction.none}
+    against = verdicts(measured, names)
     variants = []
     for outcome in outcomes:
         variant = outcome.variant

@@ -141,6 +141,13 @@ def parse_variants(text: str) -> list[Variant]:
     return list(found.values())
 
 
+def check_extractions(variants: Sequence[Variant], name: str, *, given: bool) -> None:
+    """Raises EvaluationError for a variant that writes what was extracted, where the set of that name comes without."""
+    for variant in variants:
+        if variant.extraction is not Extraction.none and not given:
+            raise EvaluationError(f"variant {variant.name!r}: {name} holds neither openie.jsonl nor openie.jsonl.gz")
+
+
 def known_variants() -> str:
     """All that may be named, for people."""
     return (

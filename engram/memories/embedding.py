@@ -58,7 +58,7 @@ async def embed(
     read_by_us = [item for item in items if item.embedding is None]
     texts = [item.content for item in read_by_us]
     divided = await asyncio.to_thread(
-        lambda: [passages(item.content, _stated(item, in_bulk=in_bulk), passage_chars) for item in read_by_us]
+        lambda: [passages(item.content, passage_chars, _stated(item, in_bulk=in_bulk)) for item in read_by_us]
     )
     made = await embedder.embed_passages([*texts, *(one for parts in divided for one in parts)]) if texts else None
     embedded: list[Embedded] = []

@@ -26,9 +26,12 @@ LONGEST = 4
 """A sentence of so many times the size of a passage is cut, between words if possible."""
 
 
-def passages(text: str, relations: Iterable[Mapping[str, Any]], chars: int) -> list[str]:
-    """Those of a memory's text, and as one more what the memory states in ``relations``: a question is often nearer to
-    that than to any sentence of the text."""
+def passages(text: str, chars: int, relations: Iterable[Mapping[str, Any]] = ()) -> list[str]:
+    """``text`` in passages of whole sentences, as many as go into ``chars`` characters; none if it is shorter than two.
+
+    What the memory states in ``relations`` is one passage more: a question is often nearer to that than to any sentence
+    of the text. ``chars`` of 0 means that there are none.
+    """
     if not chars:
         return []
     stated = worded(relations)
@@ -37,8 +40,6 @@ def passages(text: str, relations: Iterable[Mapping[str, Any]], chars: int) -> l
 
 
 def _divided(text: str, chars: int) -> list[str]:
-    """``text`` in passages of whole sentences, as many as go into ``chars`` characters; none if it is shorter than
-    two."""
     if len(text) <= WHOLE * chars:
         return []
     size = max(chars, math.ceil(2 * len(text) / MAX_PASSAGES))

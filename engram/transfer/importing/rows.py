@@ -96,7 +96,7 @@ class Rows:
             wholes[place] = line.content
             # A tombstone keeps what a restoration needs.
             if batch.kind == "memory":
-                divided[place] = passages(line.content, _stated(line), self._passage_chars)
+                divided[place] = passages(line.content, self._passage_chars, _stated(line))
         return Texts(wholes, divided)
 
     def memories(self, batch: Batch, made: Made) -> MemoryRows:
