@@ -51,6 +51,24 @@ async def test_what_a_supersession_does_not_state_again_is_closed(teller: Teller
     assert set(await teller.stated()) == {A_R_B}
 
 
+async def test_what_is_superseded_before_it_begins_is_not_to_begin_any_more(teller: Teller) -> None:
+    to_move = from_("user", "lives_in", "Rome", "2100-01-01")
+    first = await teller.say("to move", to_move, from_("user", "likes", "Rome", "2100-01-01"))
+    assert await teller.current() == await teller.current("likes") == {"rome"}
+    await teller.supersede(first.id, "to stay", ["user", "lives_in", "Oslo"])
+    assert (await teller.current(), await teller.current("likes")) == ({"oslo"}, set())
+    assert set(await teller.stated(include_ended=True)) >= {("user", "likes", "rome")}
+    wanted = FactFilter(user_id=None, subject="user", object="Rome")
+    chains = await teller.services.facts.recall_graph(
+        DEFAULT_SCOPE, teller.space.agent_id, "Rome", user_id=None, hops=2, valid_at=None, known_at=None, limit=9
+    )
+    assert len(chains) == 0
+    page = await teller.services.facts.query(
+        DEFAULT_SCOPE, teller.space.agent_id, wanted, valid_at=None, known_at=None, limit=9
+    )
+    assert len(page.data) == 2
+
+
 async def test_what_is_put_between_two_values_of_a_key_holds_until_the_next(teller: Teller) -> None:
     day = datetime(2024, 1, 1, tzinfo=UTC)
     await teller.set("deps", "first", A_R_B, valid_from=day)

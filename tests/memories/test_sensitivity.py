@@ -1,6 +1,5 @@
-"""Sensitive memories: "A high-sensitivity bulk entry projects nothing; a high memory.set projects only the edges of the
-entities its writer declared, never its text."
-"""
+"""What follows from a sensitive memory: nothing where it came in bulk, else what its writer declared; of its text
+nothing."""
 
 from __future__ import annotations
 
