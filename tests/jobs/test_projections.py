@@ -112,10 +112,10 @@ async def test_names_that_could_not_be_looked_for_are_counted_and_found_later_in
     """A text that has changed since is given up by the job that had it: what counts is what the memory says now."""
     recognise, broken = EntityProjection._recognise_group, True
 
-    async def recognised(*args: Any) -> None:
-        if broken:
+    async def recognised(self: EntityProjection, scope: Scope, agent_id: UUID, texts: Any, ignored: Any) -> None:
+        if broken and any("Zyra saw" in text.content for text in texts):
             raise ValueError("no names today")
-        await recognise(*args)
+        await recognise(self, scope, agent_id, texts, ignored)
 
     changed = settings.model_copy(update={"job_retry_seconds": 0.05, "job_attempts": 1000})
     async with opened(changed, HashEmbedder()) as services:
@@ -134,11 +134,11 @@ async def test_names_that_could_not_be_looked_for_are_counted_and_found_later_in
             assert (found[0].projection, found[0].error, found[0].total) == ("entities", "ValueError", 2)
             update = MemoryUpdate(content="Nobody saw the ledger")
             await services.changes.revisions.update(DEFAULT_SCOPE, moved.id, update)
+            assert set(await space.entities(moved.id)) == {"ledger"}
             broken = False
             # It had both memories, and did the one that still is what it was.
             assert (await until(services, found[0].id, JobStatus.done)).done == 1
             assert set(await space.entities(kept.id)) == {"Zyra", "Porto"}
-            await let_time_pass(services, timedelta(minutes=1))
             await until_nothing_is_owed(services)
         assert set(await space.entities(moved.id)) == {"ledger"}
         related = await services.entity_graph.related(
