@@ -156,6 +156,9 @@ async def test_a_job_computes_them_and_walks_show_them(services: Services) -> No
     assert (shown.levels, shown.level, [community.entities for community in shown.data]) == (1, 0, [4, 4])
     assert [community.id for community in shown.data] == sorted(set(found.values()))[:2], "of equals the first by name"
     assert len(shown.data[0].members) == 3
+    taxonomy = await services.taxonomy.taxonomy(DEFAULT_SCOPE, space.agent_id, limit=1)
+    assert [community.id for community in taxonomy.communities.data] == sorted(set(found.values()))
+    assert (await services.taxonomy.taxonomy(DEFAULT_SCOPE, other.agent_id, limit=1)).communities.data == []
 
 
 async def test_computed_again_they_follow_the_memories(services: Services) -> None:

@@ -118,6 +118,17 @@ async def test_walks_over_triples_see_what_held_at_a_moment(space: Space) -> Non
     assert (node.valid_from, node.valid_until) == (datetime(1990, 1, 1, tzinfo=UTC), datetime(2000, 1, 1, tzinfo=UTC))
 
 
+async def test_hubs_of_a_walk_over_triples_are_what_occurs_with_much(space: Space) -> None:
+    """By how often they occur with others, whatever is stated of them."""
+    await told(space, [[("nodea", "uses", "nodeb")], [("nodeb", "uses", "nodec")]])
+    await space.remember_all({"content": f"note {at}", "entities": ["nodeb", f"thing{at}"]} for at in range(5))
+    for fields, found in (({"hub_degree": 5}, ["nodeb"]), ({"hub_share": 0.2}, ["nodeb"]), ({"hub_degree": 9}, [])):
+        walk = await walked(space, "nodea", **fields)
+        assert walk.hubs == found
+        assert [node.name for node in walk.nodes] == (found or ["nodeb", "nodec"])
+    assert {node.name for node in (await walked(space, "nodeb", hub_degree=1)).nodes} == {"nodea", "nodec"}
+
+
 async def test_appended_facts_are_walked_as_those_of_memories_are_and_merged_names_as_one(space: Space) -> None:
     await told(space, [[("nodea", "uses", "nodeb")]])
     for subject, object in (("nodeb", "nodec"), ("noded", "nodea")):

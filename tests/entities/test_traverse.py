@@ -11,6 +11,10 @@ import pytest
 
 from engram import NotFoundError, UnprocessableEntityError
 from engram.client import AsyncAgentScope, AsyncEngram
+from engram.entities.graph.schemas import TraverseRequest
+from engram.services import Services, assemble
+from engram.tenants.scope import DEFAULT_SCOPE
+from tests.fixtures.spaces import Space
 
 from .weaving import names, node, star, weave
 
@@ -38,6 +42,35 @@ async def test_the_billing_services_and_billing_service_are_one_node(bot: AsyncA
         walk = await bot.facts.traverse(spelling)
         assert (walk.seed, walk.found, sorted(names(walk))) == ("billing service", True, ["audit", "ledger"])
     assert (await bot.facts.traverse("audit")).nodes[0].display_name == "The Billing Service's"
+
+
+async def test_an_identifier_is_one_node_however_it_is_quoted_and_never_made_singular(bot: AsyncAgentScope) -> None:
+    await weave(bot, {("error:Timeouts", "ledger"): 1, ("`ERROR:timeouts`", "audit"): 1, ("commit:9F3A", "release"): 1})
+    for spelling in ("Error:Timeouts", '"error:timeouts"'):
+        walk = await bot.facts.traverse(spelling)
+        assert (walk.seed, sorted(names(walk))) == ("error:timeouts", ["audit", "ledger"])
+    # Where something stands between, it is a sentence.
+    for prose in ("Error: timeouts", "error:`Timeouts`", "error:timeout"):
+        assert not (await bot.facts.traverse(prose)).found
+    assert names(await bot.facts.traverse("commit:9f3a")) == ["release"]
+
+
+async def test_who_speaks_is_the_user(bot: AsyncAgentScope) -> None:
+    await weave(bot, {("I", "ledger"): 1, ("myself", "audit"): 1})
+    for spelling in ("me", "We", "user", "the user's"):
+        walk = await bot.facts.traverse(spelling)
+        assert (walk.seed, sorted(names(walk))) == ("user", ["audit", "ledger"])
+
+
+async def test_what_names_nothing_is_no_node(bot: AsyncAgentScope) -> None:
+    """Pronouns, interjections, verbs that say little, tokens of two characters, and what is too long, before it is
+    brought into its form or after."""
+    nothing = ["they", "oh", "make", "ab", "x" * 257, "\ufb01" * 200]
+    made = await bot.memories.create("one", entities=["ledger", *nothing, "billing"])
+    assert sorted(entity.name for entity in (await bot.memories.get(made.id)).entities) == ["billing", "ledger"]
+    assert names(await bot.facts.traverse("ledger")) == ["billing"]
+    for name in nothing:
+        assert not (await bot.facts.traverse(name)).found
 
 
 async def test_each_entity_is_reported_once_at_the_first_hop_that_reaches_it_through_its_strongest_parent(
@@ -92,6 +125,36 @@ async def test_max_nodes_is_a_hard_bound_and_truncated_is_true_when_it_is_hit(bo
         assert (names(walk), walk.truncated) == ([f"spoke{number}" for number in range(most)], True)
     whole = await bot.facts.traverse("seed1", max_nodes=4, **ALL)
     assert (len(whole.nodes), whole.truncated) == (4, False)
+
+
+async def test_four_hundred_nodes_come_where_no_bound_is_given(bot: AsyncAgentScope) -> None:
+    spokes = [f"spoke{number:02}" for number in range(20)]
+    groups = [("seed1", spoke) for spoke in spokes]
+    groups += [
+        (spoke, *(f"{spoke} leaf{at}" for at in part)) for spoke in spokes for part in (range(14), range(14, 20))
+    ]
+    await weave(bot, dict.fromkeys(groups, 1))
+    walk = await bot.facts.traverse("seed1", **ALL)
+    assert (len(walk.nodes), walk.truncated) == (400, True)
+    assert len((await bot.facts.traverse("seed1", max_nodes=5000, **ALL)).nodes) == 420
+
+
+async def test_a_deployment_sets_what_is_a_hub_and_how_hops_are_trimmed(space: Space) -> None:
+    services = space.services
+    changes = {"traverse_hub_share": 0.5, "traverse_rank_by": "co_occur"}
+    other = await assemble(services.settings.model_copy(update=changes), services.database, services.embedder)
+    pairs = [*[("seed1", "user")] * 2, ("seed1", "rare1"), *(("user", f"spoke{number}") for number in range(3))]
+    await space.remember_all({"content": f"{at}", "entities": list(pair)} for at, pair in enumerate(pairs))
+
+    async def walked(services: Services, **fields: Any) -> tuple[list[str], list[str]]:
+        request = TraverseRequest(agent_id=space.agent_id, seed_entity="seed1", max_hops=1, **fields)
+        walk = await services.entity_graph.traverse(DEFAULT_SCOPE, request)
+        return names(walk), walk.hubs
+
+    assert await walked(services) == (["rare1", "user"], [])
+    assert await walked(other) == (["user", "rare1"], ["user"])
+    # What a request says goes before it.
+    assert await walked(other, hub_share=0, rank_by="cosine") == (["rare1", "user"], [])
 
 
 class TestHubs:
@@ -219,6 +282,10 @@ class TestTime:
         assert names(await bot.facts.traverse("seed1")) == ["first1"]
         await bot.memories.delete(first.id)
         assert names(await bot.facts.traverse("seed1")) == []
+        # Of what was purged nothing is left, at no moment.
+        await bot.memories.purge(first.id)
+        assert not (await bot.facts.traverse("first1", as_of="2026-01-15")).found
+        assert names(await bot.facts.traverse("seed1", as_of="2026-01-15")) == []
 
 
 async def test_merged_names_are_one_node_until_that_is_taken_back(bot: AsyncAgentScope, web: httpx.AsyncClient) -> None:

@@ -141,15 +141,22 @@ async def test_a_text_says_whether_it_names_both_ends(teller: Teller) -> None:
     assert found == {"hague": "inferred", "billing service": "inferred", "mopsa": "extracted"}
 
 
-@pytest.mark.parametrize("end", ["it", "go", "x" * 257])
+@pytest.mark.parametrize("end", ["it", "go", "x" * 257, "\ufb01" * 129])
 async def test_an_end_that_names_nothing_is_refused_by_name(teller: Teller, end: str) -> None:
+    memory = await teller.say("Anna knows Bert", ["Anna", "knows", "Bert"])
     for relation, field in (((end, "knows", "Anna"), "subject"), (("Anna", "knows", end), "object")):
         with pytest.raises(InvalidInputProblem) as refused:
             await teller.say("text", ["Anna", "knows", "Bert"], relation)
         assert refused.value.errors[0].field == f"relations.1.{field}"
         with pytest.raises(InvalidInputProblem):
             await teller.set("key", "text", relation)
-    assert await teller.lines() == []
+        with pytest.raises(InvalidInputProblem):
+            await teller.change(memory.id, relations=[relation])
+        with pytest.raises(InvalidInputProblem):
+            await teller.supersede(memory.id, "another", relation)
+        with pytest.raises(InvalidInputProblem):
+            await teller.space.remember_all([{"content": "text", "relations": [relation]}])
+    assert set(await teller.stated()) == {("anna", "knows", "bert")}
 
 
 def test_a_memory_declares_at_most_eight_relations_in_lower_snake_case() -> None:
