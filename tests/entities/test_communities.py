@@ -202,9 +202,12 @@ async def test_by_the_clock_agents_are_computed_that_have_changed(services: Serv
     assert await changed.ask() == 1
 
 
-async def test_a_server_that_computes_none_says_so(services: Services, make_settings: Callable[..., Settings]) -> None:
+async def test_a_server_that_is_not_set_to_compute_any_says_so(
+    services: Services, make_settings: Callable[..., Settings]
+) -> None:
     space = await new_space(services)
-    off = services.settings.model_copy(update={"entity_communities": False})
+    plain = Settings.model_fields["entity_communities"].default
+    off = services.settings.model_copy(update={"entity_communities": plain})
     silent = await assemble(off, services.database, services.embedder)
     with pytest.raises(ConflictProblem, match="ENGRAM_ENTITY_COMMUNITIES"):
         await silent.jobs.find_communities(DEFAULT_SCOPE, space.agent_id)
