@@ -178,7 +178,7 @@ class RevisionService:
                     await self._links.forget(connection, scope, memory.agent_id, id, now)
                 await self._reindexing.replace(connection, scope, memory.agent_id, id, revision.found_by, standing=True)
                 await self._writing.writer.owe(connection, scope, memory.agent_id, [id], now, changed=True)
-            await self._writing.statements.restate(connection, scope, memory.agent_id, [id])
+            await self._writing.statements.restate(connection, scope, memory.agent_id, [id], at=now)
             await self._writing.entities.recount(connection, scope, memory.agent_id, [id])
             await self._audit.record(
                 connection,
