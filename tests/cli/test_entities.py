@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import pytest
+from rich.console import Console
 
 from engram import Engram
+from engram.cli.entities.taxonomy import communities_table
 from engram.client import AgentScope
+from engram.entities.communities.schemas import Communities, Community
 
 from .conftest import Run
 
@@ -91,3 +96,11 @@ def test_what_an_agent_knows_most_of_is_listed(client_run: Run, scope: AgentScop
         ["1", "2", "ledger", "outage"],
     ]
     assert "1 entity; there are more" in client_run("taxonomy", "--limit", "1").stdout
+
+
+def test_communities_are_shown_by_their_members() -> None:
+    one = Community(id="ledger", display_name="Ledger", entities=7, members=["ledger", "outage"])
+    shown = StringIO()
+    console = Console(width=60, file=shown)
+    console.print(communities_table(Communities(computed_at=None, levels=1, level=0, data=[one])))
+    assert ["7", "ledger,", "outage"] in [line.split() for line in shown.getvalue().splitlines()]

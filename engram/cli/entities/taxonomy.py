@@ -13,6 +13,16 @@ from engram.cli.options import DEFAULT_AGENT, AgentOption, JsonOption, UrlOption
 from engram.cli.output import answers, write_json
 from engram.cli.remote import agent_id, connected
 from engram.cli.text import counted, excerpt
+from engram.entities.communities.schemas import Communities
+
+
+def communities_table(found: Communities) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table.add_column("Entities", justify="right")
+    table.add_column("Community", ratio=1)
+    for community in found.data:
+        table.add_row(str(community.entities), Text(excerpt(", ".join(community.members), 200)))
+    return table
 
 
 def taxonomy(
@@ -21,7 +31,8 @@ def taxonomy(
     url: UrlOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what an agent knows most of: entities that occur with others most."""
+    """Show what an agent knows most of: entities that occur with others most, and its communities where they are
+    computed."""
     with connected(url) as client:
         found = client.agents.taxonomy(agent_id(client, agent), limit=limit)
     if as_json:
@@ -38,5 +49,7 @@ def taxonomy(
     for entity in found.entities:
         table.add_row(str(entity.degree), str(entity.memories), Text(excerpt(entity.name, 200)))
     console.print(table)
+    if found.communities.data:
+        console.print(communities_table(found.communities))
     more = "; there are more" if found.truncated else ""
     console.print(Text(f"{counted(len(found.entities), 'entity', 'entities')}{more}", "dim"))
