@@ -219,7 +219,7 @@ async def assemble(
         communities=communities,
         graph_exports=GraphExportService(tenants, agents, facts.merges, exports.place),
         numbers=ComputingService(tenants, names),
-        recall=RecallService(tenants, embedder, index, tuning, decay, entity_graph),
+        recall=RecallService(tenants, embedder, index, tuning, decay, entity_graph, communities),
         audit=AuditService(tenants),
         exports=exports,
         imports=ImportService(

@@ -1,4 +1,7 @@
-"""At which entities a recall is aimed: those that the request names, or in graph mode the query, and one hop around."""
+"""At which entities a recall is aimed: those that the request names, or in graph mode the query, and one hop around.
+
+Where communities were computed, what belongs together with them comes too.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from engram.entities.communities.service import CommunityService
 from engram.entities.graph.service import EntityGraphService
 from engram.graph.decay import Decay
 from engram.graph.schemas import RelationType
@@ -20,9 +24,14 @@ def worth_of_mention(decay: Decay) -> float:
     return decay.multipliers[RelationType.entity_link] * (1 - decay.hop_penalty)
 
 
+FELLOWS = 20
+"""Of the communities of the seeds, so many others are taken, as of what occurs with an entity."""
+
+
 class Aiming:
-    def __init__(self, entities: EntityGraphService) -> None:
+    def __init__(self, entities: EntityGraphService, communities: CommunityService) -> None:
         self._entities = entities
+        self._communities = communities
 
     async def targets(
         self, connection: AsyncConnection, scope: Scope, request: RecallRequest, language: str, decay: Decay
@@ -43,4 +52,11 @@ class Aiming:
                 known = found.get(step.entity.id)
                 if known is None or known.weight < near.weight:
                     found[step.entity.id] = near
+            ids = [id for seed in seeds for id in seed.ids]
+            reached = {id for target in found.values() for id in target.ids}
+            # What belongs with a seed, and does not occur with it, is a hop beyond all that does.
+            weight = keep * min(target.weight for target in found.values())
+            for fellow in await self._communities.fellows(connection, scope, agent_id, ids, FELLOWS):
+                if fellow.id not in reached:
+                    found[fellow.id] = Target(fellow.ids, fellow.display_name, weight)
         return list(found.values())

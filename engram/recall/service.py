@@ -12,6 +12,7 @@ import numpy as np
 from engram.agents.service import agent_not_found
 from engram.embeddings.base import Embedder, Vectors
 from engram.embeddings.checks import unit_vector
+from engram.entities.communities.service import CommunityService
 from engram.entities.graph.service import EntityGraphService
 from engram.entities.recognition import openings
 from engram.graph.decay import Decay
@@ -53,13 +54,14 @@ class RecallService:
         tuning: Tuning,
         decay: Decay,
         entities: EntityGraphService,
+        communities: CommunityService,
     ) -> None:
         self._database = database
         self._embedder = embedder
         self._index = index
         self._tuning = tuning
         self._decay = decay
-        self._aiming = Aiming(entities)
+        self._aiming = Aiming(entities, communities)
         self._frequencies = TermFrequencies()
 
     async def recall(self, scope: Scope, request: RecallRequest) -> RecallResponse:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from itertools import pairwise
 from random import Random
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -178,6 +179,25 @@ async def test_computed_again_they_follow_the_memories(services: Services) -> No
     async with services.database.snapshot() as connection:
         for table in ("entity_communities", "entity_community_runs"):
             assert await driver(connection).fetchval(f"SELECT count(*) FROM {table}") == 0
+
+
+async def test_graph_mode_goes_on_to_what_belongs_together(services: Services) -> None:
+    space = await new_space(services)
+    names = ["motor", "gearbox", "clutch", "axle", "bearing"]
+    ids = [(await space.remember(f"Note {at}.", entities=list(pair))).id for at, pair in enumerate(pairwise(names))]
+    # What occurs with most is left out, and that is none of these.
+    apart = await space.remember("Another note.", entities=["violin", *(f"string {at}" for at in range(6))])
+    asked: dict[str, Any] = {"query": "the motor", "search_mode": "graph", "max_hops": 0, "top_k": 50}
+    near = await space.hits(**asked)
+    assert near.keys() == set(ids[:2])
+    await services.communities.compute(DEFAULT_SCOPE, UUID(space.agent_id))
+    assert len({(await communities(space)).get(name) for name in names}) == 1
+    found = await space.hits(**asked)
+    assert found.keys() == set(ids)
+    assert apart.id not in found
+    # Those that occur with the motor stay ahead.
+    assert {id: found[id].graph_score for id in near} == {id: hit.graph_score for id, hit in near.items()}
+    assert max(found[id].graph_score for id in ids[2:]) < min(hit.graph_score for hit in near.values())
 
 
 async def test_by_the_clock_agents_are_computed_that_have_changed(services: Services) -> None:

@@ -28,6 +28,9 @@ _NUMBERED = """
 """
 """Entities by their names, so that a copy of an agent, which has other ids, is put together in the same way."""
 
+MAX_FELLOWS = 1000
+"""Members of communities of which those that occur most are looked for."""
+
 
 class CommunityRepository:
     def __init__(self, connection: AsyncConnection, scope: Scope, agent_id: UUID) -> None:
@@ -142,6 +145,32 @@ class CommunityRepository:
             level,
             limit,
             members,
+        )
+        return [dict(row) for row in rows]
+
+    async def fellows(self, entity_ids: Sequence[UUID], limit: int) -> list[dict[str, Any]]:
+        """Others of the same communities of level 0: id, name, display_name. Of the ``MAX_FELLOWS`` that are known
+        longest those that occur most."""
+        rows = await self._driver.fetch(
+            """
+            SELECT e.id, e.name, e.display_name
+            FROM (
+                SELECT c.entity_id FROM entity_communities c
+                WHERE c.agent_id = $1 AND c.tenant_id = $2 AND c.level = 0 AND c.community_id IN (
+                    SELECT own.community_id FROM entity_communities own
+                    WHERE own.agent_id = $1 AND own.tenant_id = $2 AND own.level = 0
+                        AND own.entity_id = ANY ($3::uuid[])
+                ) AND c.entity_id <> ALL ($3::uuid[])
+                ORDER BY c.community_id, c.entity_id LIMIT $4
+            ) AS fellow
+            JOIN entities e ON e.agent_id = $1 AND e.tenant_id = $2 AND e.id = fellow.entity_id
+            LEFT JOIN entity_degrees d ON d.agent_id = $1 AND d.tenant_id = $2 AND d.entity_id = fellow.entity_id
+            ORDER BY coalesce(d.degree, 0) DESC, e.name COLLATE "C" LIMIT $5
+            """,
+            *self._of_agent,
+            list(entity_ids),
+            MAX_FELLOWS,
+            limit,
         )
         return [dict(row) for row in rows]
 

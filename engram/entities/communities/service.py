@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
@@ -109,6 +109,14 @@ class CommunityService:
                 for row in rows
             ],
         )
+
+    async def fellows(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, entity_ids: Sequence[UUID], limit: int
+    ) -> list[Entity]:
+        """Others of the communities that these entities are in, those that occur most first; none where none were
+        computed. In a snapshot of another use case, which has found the agent."""
+        rows = await CommunityRepository(connection, scope, agent_id).fellows(entity_ids, limit)
+        return [Entity(row["id"], (row["id"],), row["name"], row["display_name"]) for row in rows]
 
     async def _read(self, scope: Scope, agent_id: UUID) -> _Graph:
         read_at, ids = datetime.now(UTC), bytearray()
