@@ -26,7 +26,7 @@ from engram.memories.predicates import Visibility
 from engram.memories.vectors import SEARCH_SETTINGS, VectorIndex
 from engram.recall.asked import AskedTerm
 from engram.recall.frequencies import TermFrequencies
-from engram.recall.naming import Named, Subject
+from engram.recall.naming import Named, Near, Subject
 from engram.recall.pool import Candidates
 from engram.recall.statements.arms import arms
 from engram.recall.statements.candidates import Passages
@@ -66,6 +66,7 @@ class Found:
     subjects: list[Subject]
     aimed: dict[UUID, Named]
     """Memories that a target leads to."""
+    near: list[Near]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,8 @@ class Question:
     """What a memory is worth that mentions a target, beside 1 for one that is about it."""
     only_targets: bool = False
     """Whether nothing else is looked for."""
+    near_above: float | None = None
+    """Cosine above which an entity leads to memories by its vector; None where none does."""
 
 
 class RecallRepository:
@@ -168,6 +171,7 @@ class RecallRepository:
             targets=question.targets,
             mentioned=question.mentioned,
             only_targets=question.only_targets,
+            near_above=question.near_above,
         )
         row = await self._driver.fetchrow(statement, *around.p.values)
         assert row is not None  # aggregates give one row always
@@ -180,6 +184,7 @@ class RecallRepository:
                 for memory_id, name, display_name, size in row["subjects"] or ()
             ],
             {UUID(memory_id): Named(weight, name) for memory_id, weight, name in row["targets"] or ()},
+            [Near(UUID(memory_id), name, similarity, size) for memory_id, name, similarity, size in row["near"] or ()],
         )
 
     def _passages(self, agent: AskedAgent) -> Passages:

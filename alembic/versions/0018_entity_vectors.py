@@ -1,0 +1,47 @@
+"""Vectors of entities: of the name of each with what memories say where they name it.
+
+One for each user whose memories name it, so that what is found for one follows from nothing that another wrote.
+"""
+
+from __future__ import annotations
+
+from alembic import op
+
+revision = "0018"
+down_revision = "0017"
+branch_labels = None
+depends_on = None
+
+TENANT = "nullif(current_setting('engram.tenant_id', true), '')::uuid"
+
+
+def upgrade() -> None:
+    op.execute(
+        """
+        CREATE TABLE entity_vectors (
+            agent_id uuid NOT NULL,
+            entity_id uuid NOT NULL,
+            user_id text NOT NULL,
+            tenant_id uuid NOT NULL,
+            memory_ids uuid[] NOT NULL,
+            mentions integer NOT NULL,
+            digest bytea NOT NULL,
+            updated_at timestamptz NOT NULL,
+            embedding_model_id smallint NOT NULL,
+            embedding vector NOT NULL,
+            PRIMARY KEY (agent_id, entity_id, user_id),
+            FOREIGN KEY (agent_id, entity_id) REFERENCES entities (agent_id, id) ON DELETE CASCADE,
+            FOREIGN KEY (embedding_model_id) REFERENCES embedding_models (id)
+        )
+        """
+    )
+    # A memory that changes or goes takes with it what was made of it.
+    op.execute("CREATE INDEX entity_vectors_memories_idx ON entity_vectors USING gin (memory_ids)")
+    op.execute("ALTER TABLE entity_vectors ENABLE ROW LEVEL SECURITY")
+    op.execute(f"CREATE POLICY entity_vectors_tenant ON entity_vectors USING (tenant_id = {TENANT})")
+    op.execute("GRANT SELECT ON entity_vectors TO engram_reader")
+    op.execute("GRANT INSERT, UPDATE, DELETE ON entity_vectors TO engram_writer")
+
+
+def downgrade() -> None:
+    op.execute("DROP TABLE entity_vectors")

@@ -1,0 +1,308 @@
+"""SQL of entities' vectors. Scope: every statement names the tenant and the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from engram.db.database import driver
+from engram.db.vectors import packed
+from engram.embeddings.base import Vectors
+from engram.memories.vectors import VectorIndex
+from engram.tenants.scope import Scope
+
+MAX_LOOKED_AT = 2_000
+"""Of the memories that name an entity, so many are looked at, the latest: what makes its text is among these."""
+
+MAX_COMPARED = 50
+"""Of these, so many are compared by how many others they name."""
+
+MADE_OF = 3
+"""Memories of which a text is made."""
+
+SETTLED = 64
+"""An entity that so many memories name is not looked at again because more do."""
+
+MAX_CHARS = 4_000
+"""Of the beginning of a memory in which the name is looked for."""
+
+# Whose text may be embedded with a name. ``g`` has the entity and the user.
+_TELLS = """
+    m.agent_id = $1 AND m.tenant_id = $2 AND m.id = n.memory_id AND m.status = 'current'
+    AND m.sensitivity = 'normal' AND NOT m.withheld AND (m.valid_until IS NULL OR m.valid_until > now())
+    AND coalesce(m.user_id, '') = g.user_id
+"""
+
+# Columns memory_id, is_subject, version and content of those, the latest first.
+_TELLING = f"""
+    SELECT n.memory_id, n.is_subject, m.version, m.content
+    FROM (
+        SELECT n.memory_id, n.is_subject FROM mentions n
+        WHERE n.agent_id = $1 AND n.tenant_id = $2 AND n.entity_id = g.entity_id
+        ORDER BY n.memory_id DESC LIMIT {MAX_LOOKED_AT:d}
+    ) AS n
+    CROSS JOIN LATERAL (SELECT m.version, m.content FROM memories m WHERE {_TELLS} LIMIT 1) AS m
+"""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Group:
+    """An entity, as the memories of one user name it: those without one where ``user_id`` is empty."""
+
+    entity_id: UUID
+    user_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """What tells of an entity: memories with their versions, the most telling first, and the beginnings of these."""
+
+    group: Group
+    name: str
+    display_name: str
+    mentions: int
+    """How many memories name it, up to ``SETTLED``."""
+    memories: list[tuple[UUID, int]]
+    contents: list[str]
+    digest: bytes | None
+    """Of the text that stands embedded, if one does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    group: Group
+    memory_ids: list[UUID]
+    mentions: int
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class NearEntity:
+    """``similarity`` is a cosine."""
+
+    entity_id: UUID
+    name: str
+    similarity: float
+
+
+class EntityVectorRepository:
+    def __init__(self, connection: AsyncConnection, scope: Scope, agent_id: UUID) -> None:
+        self._driver = driver(connection)
+        self._of_agent = (agent_id, scope.tenant_id)
+
+    async def named(self, memory_ids: Sequence[UUID], *, due: bool) -> list[Group]:
+        """What these memories name, each for its user; with ``due`` only what has no vector, or is named by twice as
+        many memories as when it was made."""
+        rows = await self._driver.fetch(
+            f"""
+            SELECT g.entity_id, g.user_id
+            FROM (
+                SELECT DISTINCT n.entity_id, coalesce(m.user_id, '') AS user_id
+                FROM mentions n
+                JOIN memories m ON m.agent_id = $1 AND m.tenant_id = $2 AND m.id = n.memory_id
+                WHERE n.agent_id = $1 AND n.tenant_id = $2 AND n.memory_id = ANY ($3::uuid[])
+            ) AS g
+            LEFT JOIN entity_vectors v ON v.agent_id = $1 AND v.tenant_id = $2
+                AND v.entity_id = g.entity_id AND v.user_id = g.user_id
+            WHERE NOT $4 OR v.entity_id IS NULL OR (v.mentions < {SETTLED:d} AND (
+                SELECT count(*) FROM ({_TELLING} LIMIT 2 * v.mentions) AS telling
+            ) >= 2 * v.mentions)
+            ORDER BY g.entity_id, g.user_id
+            """,
+            *self._of_agent,
+            list(memory_ids),
+            due,
+        )
+        return [Group(row["entity_id"], row["user_id"]) for row in rows]
+
+    async def telling(self, groups: Sequence[Group]) -> list[Telling]:
+        """What tells of each, in the order of the groups. First come memories about the entity, then those that name
+        the fewest others, then the latest."""
+        rows = await self._driver.fetch(
+            f"""
+            SELECT g.entity_id, g.user_id, e.name, e.display_name, v.digest, counted.mentions,
+                best.ids, best.versions, best.contents
+            FROM unnest($3::uuid[], $4::text[]) WITH ORDINALITY AS g (entity_id, user_id, place)
+            JOIN entities e ON e.agent_id = $1 AND e.tenant_id = $2 AND e.id = g.entity_id
+            LEFT JOIN entity_vectors v ON v.agent_id = $1 AND v.tenant_id = $2
+                AND v.entity_id = g.entity_id AND v.user_id = g.user_id
+            CROSS JOIN LATERAL (
+                SELECT count(*)::int AS mentions FROM ({_TELLING} LIMIT {SETTLED:d}) AS telling
+            ) AS counted
+            CROSS JOIN LATERAL (
+                SELECT array_agg(memory_id ORDER BY place) AS ids, array_agg(version ORDER BY place) AS versions,
+                    array_agg(left(content, {MAX_CHARS:d}) ORDER BY place) AS contents
+                FROM (
+                    SELECT memory_id, version, content,
+                        row_number() OVER (ORDER BY is_subject DESC, others, memory_id DESC) AS place
+                    FROM (
+                        SELECT telling.*, (
+                            SELECT count(*) FROM mentions o
+                            WHERE o.agent_id = $1 AND o.tenant_id = $2 AND o.memory_id = telling.memory_id
+                        ) AS others
+                        FROM ({_TELLING} ORDER BY n.is_subject DESC, n.memory_id DESC LIMIT {MAX_COMPARED:d}) AS telling
+                    ) AS compared
+                    ORDER BY place LIMIT {MADE_OF:d}
+                ) AS placed
+            ) AS best
+            ORDER BY g.place
+            """,
+            *self._of_agent,
+            [group.entity_id for group in groups],
+            [group.user_id for group in groups],
+        )
+        return [
+            Telling(
+                group=Group(row["entity_id"], row["user_id"]),
+                name=row["name"],
+                display_name=row["display_name"],
+                mentions=row["mentions"],
+                memories=list(zip(row["ids"] or (), row["versions"] or (), strict=True)),
+                contents=row["contents"] or [],
+                digest=row["digest"],
+            )
+            for row in rows
+        ]
+
+    async def unchanged(self, versions: Mapping[UUID, int]) -> bool:
+        """Whether these memories are what they were at these versions. Until the transaction ends nobody changes
+        them."""
+        rows = await self._driver.fetch(
+            """
+            SELECT id, version FROM memories WHERE agent_id = $1 AND tenant_id = $2 AND id = ANY ($3::uuid[])
+            ORDER BY id FOR SHARE
+            """,
+            *self._of_agent,
+            sorted(versions),
+        )
+        return {row["id"]: row["version"] for row in rows} == versions
+
+    async def write(self, made: Sequence[Made], vectors: Vectors, index: VectorIndex, now: datetime) -> None:
+        """``vectors`` has the shape (made, dimension). What is made of an entity that went meanwhile is left out."""
+        rows = sorted(zip(made, packed(vectors), strict=True), key=lambda row: row[0].group)
+        await self._driver.execute(
+            """
+            INSERT INTO entity_vectors (
+                agent_id, tenant_id, entity_id, user_id, memory_ids, mentions, digest, updated_at, embedding_model_id,
+                embedding
+            )
+            SELECT $1, $2, new.entity_id, new.user_id, string_to_array(new.memory_ids, ' ')::uuid[], new.mentions,
+                new.digest, $9, $10, new.embedding
+            FROM unnest($3::uuid[], $4::text[], $5::text[], $6::int[], $7::bytea[], $8::vector[])
+                AS new (entity_id, user_id, memory_ids, mentions, digest, embedding)
+            JOIN entities e ON e.agent_id = $1 AND e.tenant_id = $2 AND e.id = new.entity_id
+            ORDER BY new.entity_id, new.user_id
+            ON CONFLICT (agent_id, entity_id, user_id) DO UPDATE
+            SET memory_ids = excluded.memory_ids, mentions = excluded.mentions, digest = excluded.digest,
+                updated_at = excluded.updated_at, embedding_model_id = excluded.embedding_model_id,
+                embedding = excluded.embedding
+            """,
+            *self._of_agent,
+            [one.group.entity_id for one, _ in rows],
+            [one.group.user_id for one, _ in rows],
+            [" ".join(map(str, one.memory_ids)) for one, _ in rows],
+            [one.mentions for one, _ in rows],
+            [one.digest for one, _ in rows],
+            [vector for _, vector in rows],
+            now,
+            index.model_id,
+        )
+
+    async def keep(self, made: Sequence[Made]) -> None:
+        """Note that the same text is made of these memories now, which so many name."""
+        rows = sorted(made, key=lambda one: one.group)
+        await self._driver.execute(
+            """
+            UPDATE entity_vectors v SET memory_ids = locked.memory_ids, mentions = locked.mentions
+            FROM (
+                SELECT o.entity_id, o.user_id, string_to_array(new.memory_ids, ' ')::uuid[] AS memory_ids, new.mentions
+                FROM unnest($3::uuid[], $4::text[], $5::text[], $6::int[])
+                    AS new (entity_id, user_id, memory_ids, mentions)
+                JOIN entity_vectors o ON o.agent_id = $1 AND o.tenant_id = $2
+                    AND o.entity_id = new.entity_id AND o.user_id = new.user_id
+                ORDER BY o.entity_id, o.user_id FOR UPDATE OF o
+            ) AS locked
+            WHERE v.agent_id = $1 AND v.tenant_id = $2 AND v.entity_id = locked.entity_id
+                AND v.user_id = locked.user_id
+            """,
+            *self._of_agent,
+            [one.group.entity_id for one in rows],
+            [one.group.user_id for one in rows],
+            [" ".join(map(str, one.memory_ids)) for one in rows],
+            [one.mentions for one in rows],
+        )
+
+    async def remove(self, groups: Collection[Group]) -> None:
+        """Take away the vectors of these."""
+        ordered = sorted(groups)
+        await self._driver.execute(
+            """
+            DELETE FROM entity_vectors WHERE ctid = ANY (ARRAY(
+                SELECT v.ctid FROM entity_vectors v
+                JOIN unnest($3::uuid[], $4::text[]) AS gone (entity_id, user_id)
+                    ON v.entity_id = gone.entity_id AND v.user_id = gone.user_id
+                WHERE v.agent_id = $1 AND v.tenant_id = $2
+                ORDER BY v.entity_id, v.user_id FOR UPDATE OF v
+            ))
+            """,
+            *self._of_agent,
+            [group.entity_id for group in ordered],
+            [group.user_id for group in ordered],
+        )
+
+    async def remove_made_of(self, memory_ids: Sequence[UUID]) -> list[UUID]:
+        """Take away what was made of any of these memories; for each that is gone another memory that tells of the
+        entity, where there is one, ordered by id."""
+        rows = await self._driver.fetch(
+            f"""
+            WITH gone AS (
+                DELETE FROM entity_vectors WHERE ctid = ANY (ARRAY(
+                    SELECT v.ctid FROM entity_vectors v
+                    WHERE v.agent_id = $1 AND v.tenant_id = $2 AND v.memory_ids && $3::uuid[]
+                    ORDER BY v.entity_id, v.user_id FOR UPDATE
+                ))
+                RETURNING entity_id, user_id
+            )
+            SELECT DISTINCT other.memory_id
+            FROM gone g
+            CROSS JOIN LATERAL (
+                SELECT telling.memory_id FROM ({_TELLING}) AS telling
+                WHERE telling.memory_id <> ALL ($3::uuid[]) ORDER BY telling.memory_id DESC LIMIT 1
+            ) AS other
+            ORDER BY other.memory_id
+            """,
+            *self._of_agent,
+            list(memory_ids),
+        )
+        return [row["memory_id"] for row in rows]
+
+    async def nearest(
+        self, vector: Vectors, index: VectorIndex, *, user_id: str | None, floor: float, limit: int
+    ) -> list[NearEntity]:
+        """The entities whose vectors, of one user or of any, are nearest to this, of a cosine above ``floor``; the
+        nearest first."""
+        rows = await self._driver.fetch(
+            f"""
+            SELECT e.id, e.name, near.similarity
+            FROM (
+                SELECT v.entity_id, max(nullif(1 - (v.embedding <=> $3::vector), 'NaN')) AS similarity
+                FROM entity_vectors v
+                WHERE v.agent_id = $1 AND v.tenant_id = $2 AND {index.of_model("v")}
+                    AND ($4::text IS NULL OR v.user_id = $4)
+                GROUP BY v.entity_id ORDER BY similarity DESC NULLS LAST, v.entity_id LIMIT $5
+            ) AS near
+            JOIN entities e ON e.agent_id = $1 AND e.tenant_id = $2 AND e.id = near.entity_id
+            WHERE near.similarity > $6
+            ORDER BY near.similarity DESC, e.name
+            """,
+            *self._of_agent,
+            vector,
+            user_id,
+            limit,
+            floor,
+        )
+        return [NearEntity(row["id"], row["name"], row["similarity"]) for row in rows]
