@@ -30,7 +30,7 @@ from engram.entities.projection import EntityProjection
 from engram.entities.service import EntityService
 from engram.entities.taxonomy.service import TaxonomyService
 from engram.entities.vectors.projection import EntityVectorProjection
-from engram.entities.vectors.service import EntityVectors
+from engram.entities.vectors.service import ENTITY_VECTORS, EntityVectors
 from engram.facts.erasing import FactErasing
 from engram.facts.ontology.service import OntologyService
 from engram.facts.quantities.answering import ComputingService
@@ -234,6 +234,7 @@ async def assemble(
             tuning=tuning.memory,
             longest_line=settings.max_body_bytes,
             at_once=at_once,
+            owed=[ENTITY_VECTORS] if leads else [],
         ),
         abandoned=abandoned,
         jobs=JobService(database, tenants, agents, communities=settings.entity_communities),
