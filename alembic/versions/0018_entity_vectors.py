@@ -37,6 +37,8 @@ def upgrade() -> None:
     )
     # A memory that changes or goes takes with it what was made of it.
     op.execute("CREATE INDEX entity_vectors_memories_idx ON entity_vectors USING gin (memory_ids)")
+    # They are counted before each recall that they lead: are they few, all are compared.
+    op.execute("CREATE INDEX entity_vectors_agent_idx ON entity_vectors (agent_id) INCLUDE (tenant_id)")
     op.execute("ALTER TABLE entity_vectors ENABLE ROW LEVEL SECURITY")
     op.execute(f"CREATE POLICY entity_vectors_tenant ON entity_vectors USING (tenant_id = {TENANT})")
     op.execute("GRANT SELECT ON entity_vectors TO engram_reader")

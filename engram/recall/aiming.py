@@ -14,6 +14,7 @@ from engram.entities.vectors.service import EntityVectorSearch
 from engram.graph.decay import Decay
 from engram.graph.schemas import RelationType
 from engram.recall.naming import rescaled
+from engram.recall.repository import AskedAgent
 from engram.recall.schemas import RecallRequest, SearchMode
 from engram.recall.statements.near import MAX_NEAR
 from engram.recall.targets import Target
@@ -45,7 +46,7 @@ class Aiming:
         scope: Scope,
         request: RecallRequest,
         vector: Vectors,
-        language: str,
+        agent: AskedAgent,
         decay: Decay,
     ) -> list[Target]:
         """Of a request that is in graph mode, or names entities; ``vector`` is the query's.
@@ -56,11 +57,11 @@ class Aiming:
         if request.entity_filter is not None:
             seeds = await self._entities.entities_named(connection, scope, agent_id, request.entity_filter)
         else:
-            ignored = stop_words(language)
+            ignored = stop_words(agent.language)
             seeds = await self._entities.entities_in(connection, scope, agent_id, request.query, ignored)
         found = {seed.id: Target(seed.ids, seed.display_name, 1.0) for seed in seeds}
         if not seeds and request.entity_filter is None and leads_by_vector(request, self._tuning):
-            for seed, worth in await self._near(connection, scope, request, vector):
+            for seed, worth in await self._near(connection, scope, request, vector, agent):
                 seeds.append(seed)
                 found[seed.id] = Target(seed.ids, seed.display_name, worth)
         if request.search_mode is SearchMode.graph and seeds:
@@ -75,12 +76,19 @@ class Aiming:
         return list(found.values())
 
     async def _near(
-        self, connection: AsyncConnection, scope: Scope, request: RecallRequest, vector: Vectors
+        self, connection: AsyncConnection, scope: Scope, request: RecallRequest, vector: Vectors, agent: AskedAgent
     ) -> list[tuple[Entity, float]]:
         """Entities near the query, each once, and what they are worth; the nearest first."""
         agent_id, floor = UUID(request.agent_id), self._tuning.entity_vectors_floor
         near = await self._vectors.nearest(
-            connection, scope, agent_id, vector, user_id=request.user_id, floor=floor, limit=MAX_NEAR
+            connection,
+            scope,
+            agent_id,
+            vector,
+            user_id=request.user_id,
+            floor=floor,
+            limit=MAX_NEAR,
+            indexed=agent.near_indexed,
         )
         weight = self._tuning.entity_vectors or 0.0
         names = [one.name for one in near]

@@ -51,6 +51,8 @@ class AskedAgent:
     decay_multipliers: dict[str, float]
     hop_penalty: float | None
     """What a hop costs, where the agent says otherwise than the server."""
+    near_indexed: bool
+    """Whether vectors of entities are searched through their index."""
 
     @property
     def average_length(self) -> float:
@@ -122,6 +124,7 @@ class RecallRepository:
                 EXISTS (SELECT FROM embedding_models WHERE id = $4) AS registered,
                 coalesce(c.memories, 0) AS memories, coalesce(c.terms, 0) AS terms,
                 coalesce(c.passages, 0) AS passages,
+                {self._near_indexed()} AS near_indexed,
                 {estimated_rows("memories")} AS stored, {estimated_rows("memory_passages")} AS stored_passages,
                 {SEARCH_SETTINGS}
             FROM agents a
@@ -149,7 +152,15 @@ class RecallRepository:
             stored_passages=row["stored_passages"],
             decay_multipliers=row["decay_multipliers"],
             hop_penalty=row["hop_penalty"],
+            near_indexed=row["near_indexed"],
         )
+
+    def _near_indexed(self) -> str:
+        """Of the agent, where entities lead anywhere by their vectors."""
+        if not self._tuning.entity_vectors:
+            return "false"
+        mine = "v.agent_id = $1 AND v.tenant_id = $2"
+        return self._index.serves_sql("entity_vectors v", mine, estimated_rows("entity_vectors"))
 
     async def arms(self, question: Question, agent: AskedAgent, top_k: int) -> Found:
         around = self._around(question)
@@ -172,6 +183,7 @@ class RecallRepository:
             mentioned=question.mentioned,
             only_targets=question.only_targets,
             near_above=question.near_above,
+            near_indexed=agent.near_indexed,
         )
         row = await self._driver.fetchrow(statement, *around.p.values)
         assert row is not None  # aggregates give one row always

@@ -87,7 +87,7 @@ class RecallService:
             targets = None
             if request.search_mode is SearchMode.graph or request.entity_filter is not None:
                 with stage("recall.aim"):
-                    targets = await self._aiming.targets(connection, scope, request, vector, agent.language, decay)
+                    targets = await self._aiming.targets(connection, scope, request, vector, agent, decay)
             question = replace(
                 question,
                 targets=targets,

@@ -21,6 +21,7 @@ class EntityVectorRow(Base):
     __tablename__ = "entity_vectors"
     __table_args__ = (
         ForeignKeyConstraint(["agent_id", "entity_id"], ["entities.agent_id", "entities.id"], ondelete="CASCADE"),
+        Index("entity_vectors_agent_idx", "agent_id", postgresql_include=["tenant_id"]),
         Index("entity_vectors_memories_idx", "memory_ids", postgresql_using="gin"),
     )
 

@@ -10,8 +10,10 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.db.database import driver
+from engram.db.parameters import Parameters
 from engram.db.vectors import packed
 from engram.embeddings.base import Vectors
+from engram.entities.vectors.nearest import nearest
 from engram.memories.vectors import VectorIndex
 from engram.tenants.scope import Scope
 
@@ -281,28 +283,26 @@ class EntityVectorRepository:
         return [row["memory_id"] for row in rows]
 
     async def nearest(
-        self, vector: Vectors, index: VectorIndex, *, user_id: str | None, floor: float, limit: int
+        self, vector: Vectors, index: VectorIndex, *, user_id: str | None, floor: float, limit: int, indexed: bool
     ) -> list[NearEntity]:
         """The entities whose vectors, of one user or of any, are nearest to this, of a cosine above ``floor``; the
         nearest first."""
+        p = Parameters()
+        agent, tenant = (p(value, "uuid") for value in self._of_agent)
+
+        def mine(alias: str) -> str:
+            return f"{alias}.agent_id = {agent} AND {alias}.tenant_id = {tenant}"
+
+        of_user = p(user_id, "text") if user_id is not None else None
+        near = nearest(mine, index, p(vector, "vector"), user_id=of_user, limit=limit, indexed=indexed)
         rows = await self._driver.fetch(
             f"""
             SELECT e.id, e.name, near.similarity
-            FROM (
-                SELECT v.entity_id, max(nullif(1 - (v.embedding <=> $3::vector), 'NaN')) AS similarity
-                FROM entity_vectors v
-                WHERE v.agent_id = $1 AND v.tenant_id = $2 AND {index.of_model("v")}
-                    AND ($4::text IS NULL OR v.user_id = $4)
-                GROUP BY v.entity_id ORDER BY similarity DESC NULLS LAST, v.entity_id LIMIT $5
-            ) AS near
-            JOIN entities e ON e.agent_id = $1 AND e.tenant_id = $2 AND e.id = near.entity_id
-            WHERE near.similarity > $6
+            FROM ({near}) AS near
+            JOIN entities e ON {mine("e")} AND e.id = near.entity_id
+            WHERE near.similarity > {p(floor, "float8")}
             ORDER BY near.similarity DESC, e.name
             """,
-            *self._of_agent,
-            vector,
-            user_id,
-            limit,
-            floor,
+            *p.values,
         )
         return [NearEntity(row["id"], row["name"], row["similarity"]) for row in rows]

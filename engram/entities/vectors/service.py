@@ -32,11 +32,13 @@ class EntityVectorSearch:
         user_id: str | None,
         floor: float,
         limit: int,
+        indexed: bool,
     ) -> list[NearEntity]:
         """The entities, at most ``limit``, whose vectors are nearest to this, of a cosine above ``floor``; the nearest
-        first. With ``user_id`` by the vectors that were made of that user's memories."""
+        first. With ``user_id`` by the vectors that were made of that user's memories; ``indexed`` where the transaction
+        is set to search so."""
         rows = EntityVectorRepository(connection, scope, agent_id)
-        return await rows.nearest(vector, self._index, user_id=user_id, floor=floor, limit=limit)
+        return await rows.nearest(vector, self._index, user_id=user_id, floor=floor, limit=limit, indexed=indexed)
 
 
 class EntityVectors:

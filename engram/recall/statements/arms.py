@@ -64,6 +64,7 @@ def arms(
     mentioned: float = 0.0,
     only_targets: bool = False,
     near_above: float | None = None,
+    near_indexed: bool = False,
 ) -> str:
     """The best ``pool`` by vector and by words and what a name leads to, and what the query's terms weigh; one row.
 
@@ -108,7 +109,7 @@ def arms(
     names = _named(visible, mine, p(openings, "text[]"), p(MAX_ABOUT, "int")) if openings else _NOBODY
     by_vector = ""
     if near_above is not None:
-        nearby = near(visible, mine, index, query, visibility.user_id, near_above, p(MAX_ABOUT, "int"), p)
+        nearby = near(visible, mine, index, query, visibility.user_id, near_indexed, near_above, p(MAX_ABOUT, "int"), p)
         by_vector = f"near_entities AS MATERIALIZED ({nearby}),"
     found = "SELECT * FROM counted WHERE df > 0"
     if visibility.known_at is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engram.db.parameters import Parameters
+from engram.entities.vectors.nearest import nearest
 from engram.memories.vectors import VectorIndex
 from engram.recall.statements.candidates import Scoped
 
@@ -16,6 +17,7 @@ def near(
     index: VectorIndex,
     query: str,
     user_id: str | None,
+    indexed: bool,
     above: float,
     most: str,
     p: Parameters,
@@ -25,7 +27,7 @@ def near(
 
     Where memories of one user are asked for, so are the vectors that were made of these.
     """
-    of_user = f"AND v.user_id = {p(user_id, 'text')}" if user_id is not None else ""
+    of_user = p(user_id, "text") if user_id is not None else None
 
     def first(which: str) -> str:
         return f"""
@@ -42,10 +44,7 @@ def near(
         FROM (
             SELECT e.id, e.display_name, nearest.similarity
             FROM (
-                SELECT v.entity_id, max(nullif(1 - ({index.distance("v", query, indexed=False)}), 'NaN')) AS similarity
-                FROM entity_vectors v
-                WHERE {mine("v")} AND {index.of_model("v")} {of_user}
-                GROUP BY v.entity_id ORDER BY similarity DESC NULLS LAST, v.entity_id LIMIT {MAX_NEAR:d}
+                {nearest(mine, index, query, user_id=of_user, limit=MAX_NEAR, indexed=indexed)}
             ) AS nearest
             CROSS JOIN LATERAL (
                 SELECT e.id, e.display_name FROM entities e WHERE {mine("e")} AND e.id = nearest.entity_id LIMIT 1
