@@ -129,6 +129,28 @@ async def test_a_recall_takes_as_many_statements_as_without(space: Space, asked:
     assert not any("entity_vectors" in statement for statement in asked)
 
 
+async def test_through_the_index_the_same_is_found(
+    space: Space, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for user in (None, "ann", "bob"):
+        await about(space, "Kestrel takes the payments.", user_id=user)
+        await about(space, "The kettle is for tea.", "Kettle", user_id=user)
+    questions: list[dict[str, Any]] = [
+        {"query": query, "search_mode": mode, "user_id": user}
+        for query in ("whose money?", "a drink in a city")
+        for mode in ("hybrid", "graph")
+        for user in (None, "ann")
+    ]
+    exact = [{id: hit.score for id, hit in (await space.hits(**question)).items()} for question in questions]
+    assert all(exact)
+    monkeypatch.setattr("engram.memories.vectors.EXACT_SEARCH_LIMIT", 0)
+    asked.clear()
+    for question, expected in zip(questions, exact, strict=True):
+        found = {id: hit.score for id, hit in (await space.hits(**question)).items()}
+        assert found == pytest.approx(expected, abs=1e-6)
+    assert len([statement for statement in asked if "WITH found AS MATERIALIZED" in statement]) == len(questions)
+
+
 async def test_off_as_by_default_nothing_is_made(settings: Settings, embedder: MeaningEmbedder) -> None:
     async with served(settings, embedder, entity_vectors=Settings.model_fields["entity_vectors"].default) as services:
         space = await new_space(services)

@@ -75,6 +75,7 @@ class EntityVectorProjection:
                 rows = EntityVectorRepository(connection, scope, agent_id)
                 if not await rows.unchanged(dict(memory for one in telling for memory in one.memories)):
                     continue
+                await rows.lock(groups)
                 if silent:
                     await rows.remove(silent)
                 if same:

@@ -183,6 +183,22 @@ class EntityVectorRepository:
         )
         return {row["id"]: row["version"] for row in rows} == versions
 
+    async def lock(self, groups: Collection[Group]) -> None:
+        """Those of these that stand, in the order of their keys, in which whoever takes some away locks them too."""
+        ordered = sorted(groups)
+        await self._driver.execute(
+            """
+            SELECT FROM entity_vectors v
+            JOIN unnest($3::uuid[], $4::text[]) AS wanted (entity_id, user_id)
+                ON v.entity_id = wanted.entity_id AND v.user_id = wanted.user_id
+            WHERE v.agent_id = $1 AND v.tenant_id = $2
+            ORDER BY v.entity_id, v.user_id FOR UPDATE OF v
+            """,
+            *self._of_agent,
+            [group.entity_id for group in ordered],
+            [group.user_id for group in ordered],
+        )
+
     async def write(self, made: Sequence[Made], vectors: Vectors, index: VectorIndex, now: datetime) -> None:
         """``vectors`` has the shape (made, dimension). What is made of an entity that went meanwhile is left out."""
         rows = sorted(zip(made, packed(vectors), strict=True), key=lambda row: row[0].group)
@@ -215,21 +231,18 @@ class EntityVectorRepository:
         )
 
     async def keep(self, made: Sequence[Made]) -> None:
-        """Note that the same text is made of these memories now, which so many name."""
+        """Note that the same text is made of these memories now, which so many name; the vectors are locked."""
         rows = sorted(made, key=lambda one: one.group)
         await self._driver.execute(
             """
-            UPDATE entity_vectors v SET memory_ids = locked.memory_ids, mentions = locked.mentions
+            UPDATE entity_vectors v SET memory_ids = new.memory_ids, mentions = new.mentions
             FROM (
-                SELECT o.entity_id, o.user_id, string_to_array(new.memory_ids, ' ')::uuid[] AS memory_ids, new.mentions
+                SELECT new.entity_id, new.user_id, string_to_array(new.memory_ids, ' ')::uuid[] AS memory_ids,
+                    new.mentions
                 FROM unnest($3::uuid[], $4::text[], $5::text[], $6::int[])
                     AS new (entity_id, user_id, memory_ids, mentions)
-                JOIN entity_vectors o ON o.agent_id = $1 AND o.tenant_id = $2
-                    AND o.entity_id = new.entity_id AND o.user_id = new.user_id
-                ORDER BY o.entity_id, o.user_id FOR UPDATE OF o
-            ) AS locked
-            WHERE v.agent_id = $1 AND v.tenant_id = $2 AND v.entity_id = locked.entity_id
-                AND v.user_id = locked.user_id
+            ) AS new
+            WHERE v.agent_id = $1 AND v.tenant_id = $2 AND v.entity_id = new.entity_id AND v.user_id = new.user_id
             """,
             *self._of_agent,
             [one.group.entity_id for one in rows],
@@ -239,17 +252,12 @@ class EntityVectorRepository:
         )
 
     async def remove(self, groups: Collection[Group]) -> None:
-        """Take away the vectors of these."""
+        """Take away the vectors of these, which are locked."""
         ordered = sorted(groups)
         await self._driver.execute(
             """
-            DELETE FROM entity_vectors WHERE ctid = ANY (ARRAY(
-                SELECT v.ctid FROM entity_vectors v
-                JOIN unnest($3::uuid[], $4::text[]) AS gone (entity_id, user_id)
-                    ON v.entity_id = gone.entity_id AND v.user_id = gone.user_id
-                WHERE v.agent_id = $1 AND v.tenant_id = $2
-                ORDER BY v.entity_id, v.user_id FOR UPDATE OF v
-            ))
+            DELETE FROM entity_vectors v USING unnest($3::uuid[], $4::text[]) AS gone (entity_id, user_id)
+            WHERE v.agent_id = $1 AND v.tenant_id = $2 AND v.entity_id = gone.entity_id AND v.user_id = gone.user_id
             """,
             *self._of_agent,
             [group.entity_id for group in ordered],
