@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from random import Random
 from typing import Any
 from uuid import UUID
 
@@ -245,6 +247,43 @@ async def test_a_vector_goes_with_what_it_was_made_of_and_is_made_of_the_rest(
         assert ("walter moreau", "") not in made
     axis = MEANINGS.index("payments invoices billing money")
     assert max(abs(vector[axis]) for _, _, vector in made.values()) == 0
+
+
+async def test_beside_those_that_change_and_erase_nothing_stays_of_what_is_gone(space: Space) -> None:
+    names = ["Kestrel", "Merlin", "Old Mill", "Hobby"]
+    random = Random(5)
+
+    async def live(number: int) -> None:
+        for at in range(6):
+            said = random.choice(["payments", "city", "tea"])
+            named = random.sample(names, 3)
+            id = (await space.remember(f"{' and '.join(named)}: {said} {number} {at}", entities=named)).id
+            await random.choice([_delete, _purge, _supersede, _hide, _keep])(space, id)
+
+    await asyncio.gather(*(live(number) for number in range(8)))
+    async with working(space.services):
+        await let_time_pass(space.services, timedelta(minutes=1))
+        await until_nothing_is_owed(space.services)
+    made = await vectors(space)
+    tell, named = await telling(space)
+    assert {UUID(id) for made_of, _, _ in made.values() for id in made_of} <= tell
+    assert made.keys() == {(name, "") for name in named}
+
+
+async def _keep(space: Space, id: str) -> None:
+    await space.get(id)
+
+
+async def telling(space: Space) -> tuple[set[UUID], set[str]]:
+    """The memories that may tell of an entity, and what they name."""
+    async with space.services.database.snapshot() as connection:
+        rows = await driver(connection).fetch(
+            "SELECT m.id, e.name FROM memories m JOIN mentions n ON n.agent_id = m.agent_id AND n.memory_id = m.id"
+            " JOIN entities e ON e.agent_id = n.agent_id AND e.id = n.entity_id"
+            " WHERE m.agent_id = $1 AND m.status = 'current' AND m.sensitivity = 'normal'",
+            UUID(space.agent_id),
+        )
+    return {row["id"] for row in rows}, {row["name"] for row in rows}
 
 
 async def test_nothing_is_made_of_what_is_sensitive(space: Space, embedder: MeaningEmbedder) -> None:
