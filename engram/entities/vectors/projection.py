@@ -15,8 +15,9 @@ import numpy as np
 
 from engram.agents.service import AgentService
 from engram.embeddings.base import Embedder, Vectors
-from engram.entities.vectors.repository import EntityVectorRepository, Group, Made, Telling
+from engram.entities.vectors.repository import EntityVectorRepository, Made
 from engram.entities.vectors.service import ENTITY_VECTORS
+from engram.entities.vectors.telling import Group, Telling, TellingRepository
 from engram.entities.vectors.texts import EntityText, entity_text
 from engram.memories.projections import Settle
 from engram.memories.vectors import VectorIndex
@@ -53,14 +54,14 @@ class EntityVectorProjection:
 
     async def _make(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], *, due: bool) -> None:
         async with self._database.snapshot(scope) as connection:
-            groups = await EntityVectorRepository(connection, scope, agent_id).named(memory_ids, due=due)
+            groups = await TellingRepository(connection, scope, agent_id).named(memory_ids, due=due)
         for start in range(0, len(groups), AT_ONCE):
             await self._make_these(scope, agent_id, groups[start : start + AT_ONCE])
 
     async def _make_these(self, scope: Scope, agent_id: UUID, groups: Sequence[Group]) -> None:
         for _ in range(MAX_ROUNDS):
             async with self._database.snapshot(scope) as connection:
-                told = await EntityVectorRepository(connection, scope, agent_id).telling(groups)
+                told = await TellingRepository(connection, scope, agent_id).telling(groups)
             telling = [one for one in told if one.memories]
             texts = await asyncio.to_thread(_texts, telling)
             pairs = list(zip(telling, texts, strict=True))
