@@ -249,6 +249,30 @@ async def test_a_vector_goes_with_what_it_was_made_of_and_is_made_of_the_rest(
     assert max(abs(vector[axis]) for _, _, vector in made.values()) == 0
 
 
+@pytest.mark.parametrize("change", [_delete, _purge, _hide])
+async def test_what_changes_while_it_is_embedded_is_read_anew(
+    space: Space,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[Space, str], Awaitable[None]],
+) -> None:
+    gone = await about(space, "Kestrel takes the payments.")
+    embed = MeaningEmbedder.embed_passages
+    changed = 0
+
+    async def meanwhile(self: MeaningEmbedder, texts: Any) -> Any:
+        nonlocal changed
+        if any(text.startswith("Kestrel\n") for text in texts):
+            changed += 1
+            if changed == 1:
+                await change(space, gone)
+        return await embed(self, texts)
+
+    monkeypatch.setattr(MeaningEmbedder, "embed_passages", meanwhile)
+    second = await about(space, "They say that Kestrel moved.")
+    assert changed == 2
+    assert (await vectors(space))["kestrel", ""][0] == {second}
+
+
 async def test_beside_those_that_change_and_erase_nothing_stays_of_what_is_gone(space: Space) -> None:
     names = ["Kestrel", "Merlin", "Old Mill", "Hobby"]
     random = Random(5)
