@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import secrets
 import shutil
 import signal
 import tempfile
@@ -18,10 +19,12 @@ def scratch_folder(prefix: str) -> Iterator[Path]:
     Whoever is interrupted while Postgres starts leaves stopping it to the end of the interpreter. What is registered
     there first runs last: the folder goes after the server in it.
     """
-    folder = tempfile.mkdtemp(prefix=prefix)
+    folder = Path(tempfile.gettempdir(), prefix + secrets.token_hex(8))
+    # Before there is one: an interrupt may come as soon as it is there.
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
     before = {number: signal.signal(number, _leave) for number in (signal.SIGTERM, signal.SIGHUP)}
-    yield Path(folder)
+    yield folder
     for number, handler in before.items():
         signal.signal(number, handler)
     shutil.rmtree(folder, ignore_errors=True)

@@ -14,12 +14,12 @@ from engram.entities.canonical import canonical_name
 @dataclass(frozen=True, slots=True)
 class Declaration:
     """Spellings by canonical name; by memory and name whether the memory is about the entity; what no writer declared
-    but the look of the text proposes, as memory and name; and what relations name, which makes no mention."""
+    but the look of the text proposes, as memory and name; and which memories state something of what they name."""
 
     spellings: dict[str, set[str]]
     roles: dict[tuple[UUID, str], bool]
     proposed: set[tuple[UUID, str]]
-    related: set[tuple[UUID, str]] = field(default_factory=set)
+    stating: set[UUID] = field(default_factory=set)
 
     @property
     def naming_several(self) -> set[UUID]:
@@ -31,9 +31,8 @@ class Declaration:
         """What concerns these memories."""
         roles = {place: role for place, role in self.roles.items() if place[0] in memory_ids}
         proposed = {place for place in self.proposed if place[0] in memory_ids}
-        related = {place for place in self.related if place[0] in memory_ids}
-        names = {name for _, name in (*roles, *proposed, *related)}
-        return Declaration({name: self.spellings[name] for name in names}, roles, proposed, related)
+        names = {name for _, name in (*roles, *proposed)}
+        return Declaration({name: self.spellings[name] for name in names}, roles, proposed, self.stating & memory_ids)
 
 
 # A space before the bracket, unless it is as wide as one: ``main()`` is no main that is qualified.
@@ -43,10 +42,10 @@ _QUALIFIER = re.compile(r"(?:\s+\([^()（）]+\)|\s*（[^()（）]+）)\s*$")
 def declare(
     declared: Mapping[UUID, Sequence[tuple[str, bool]]],
     proposals: Mapping[UUID, Iterable[str]],
-    relations: Mapping[UUID, Iterable[str]] | None = None,
+    relations: Mapping[UUID, Sequence[str]] | None = None,
 ) -> Declaration:
-    """Canonicalise what memories declare, as ``(name, is_subject)``, what is proposed for them, and what stands at the
-    ends of their relations.
+    """Canonicalise what memories declare, as ``(name, is_subject)``, what is proposed for them, and what they state
+    something of: the ends of their ``relations``, which they mention.
 
     Names that name nothing are dropped. A name with a qualifier behind it, ``Hello Love (song)``, also declares the
     bare name, by which texts speak of it. Declared twice, a name has the stronger role; declared, it is not proposed.
@@ -60,20 +59,20 @@ def declare(
             if name is not None:
                 spellings.setdefault(name, set()).add(raw)
                 roles[memory_id, name] = roles.get((memory_id, name), False) or is_subject
+    for memory_id, ends in (relations or {}).items():
+        for raw in ends:
+            name = canonical_name(raw)
+            if name is not None:
+                spellings.setdefault(name, set()).add(raw)
+                roles.setdefault((memory_id, name), False)
     for memory_id, raws in proposals.items():
         for raw in raws:
             name = canonical_name(raw)
             if name is not None and (memory_id, name) not in roles:
                 spellings.setdefault(name, set()).add(raw)
                 proposed.add((memory_id, name))
-    related: set[tuple[UUID, str]] = set()
-    for memory_id, ends in (relations or {}).items():
-        for raw in ends:
-            name = canonical_name(raw)
-            if name is not None:
-                spellings.setdefault(name, set()).add(raw)
-                related.add((memory_id, name))
-    return Declaration(spellings, roles, proposed, related)
+    stating = {memory_id for memory_id, ends in (relations or {}).items() if ends}
+    return Declaration(spellings, roles, proposed, stating)
 
 
 def _variants(name: str, is_subject: bool) -> Iterator[tuple[str, bool]]:

@@ -95,7 +95,12 @@ class Evaluation:
             services = await self._services(database, embedder, variants[0])
             with self._bar(f"{questions.name}: loading", questions.memories, embedder) as progress:
                 agents, loaded = await load(
-                    client_of(services), questions, self._options.titles, self._options.language, progress
+                    client_of(services),
+                    questions,
+                    self._options.titles,
+                    self._options.language,
+                    variants[0].extraction,
+                    progress,
                 )
             self._cache.put(self._loading_key(questions, variants[0]), loaded)
             with self._progress(f"{questions.name}: embedding questions", len(asked)) as progress:
@@ -185,6 +190,7 @@ class Evaluation:
             "language": self._options.language,
             "thematic_threshold": settings.thematic_threshold,
             "written": variant.written | self._settled(variant),
+            "extractions": questions.extraction_fingerprint,
         }
 
     def _settled(self, variant: Variant) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from enum import StrEnum
 from typing import Any
 
 from engram.client import AsyncEngram
+from engram.evaluation.extraction import Extraction, extracted
 from engram.evaluation.questions import QuestionSet
-from engram.evaluation.records import MemoryRecord
+from engram.evaluation.records import ExtractionRecord, MemoryRecord
 from engram.evaluation.results import Loaded
 from engram.graph.schemas import RelationType
 from engram.memories.schemas import MAX_BATCH
@@ -40,21 +41,35 @@ def title_of(record: MemoryRecord, titles: Titles) -> str | None:
     return (title or "").strip()[:_NAME_CHARS].strip() or None
 
 
-def item_of(record: MemoryRecord, titles: Titles) -> dict[str, Any]:
-    """The memory to be written. Its id is metadata, which nothing searches."""
+def item_of(
+    record: MemoryRecord,
+    titles: Titles,
+    extraction: Extraction = Extraction.none,
+    found: ExtractionRecord | None = None,
+) -> dict[str, Any]:
+    """The memory to be written, with that part of what was ``found`` in it. Its id is metadata, which nothing
+    searches."""
     title = title_of(record, titles)
     subject = [{"name": title, "role": "subject"}] if title else []
+    declared = subject + [entity.model_dump() for entity in record.entities]
+    more = extracted(found, extraction, declared=len(declared))
     return {
         "content": record.text,
         "session_id": record.session,
         "valid_from": record.ts,
         "metadata": {"id": record.id},
-        "entities": subject + [entity.model_dump() for entity in record.entities],
+        "entities": declared + more["entities"],
+        "relations": more["relations"],
     }
 
 
 async def load(
-    client: AsyncEngram, questions: QuestionSet, titles: Titles, language: str, progress: Callable[[int], object]
+    client: AsyncEngram,
+    questions: QuestionSet,
+    titles: Titles,
+    language: str,
+    extraction: Extraction,
+    progress: Callable[[int], object],
 ) -> tuple[Mapping[str, str], Loaded]:
     """Write all banks; the agents' ids by bank, and what came of it. Raises what the SDK raises."""
     agents: dict[str, str] = {}
@@ -66,7 +81,8 @@ async def load(
         agents[bank] = str(agent.id)
         titled += sum(title_of(record, titles) is not None for record in records)
         for batch in _batches(records):
-            result = await client.memories.create_many(agent.id, [item_of(record, titles) for record in batch])
+            items = [item_of(one, titles, extraction, questions.extractions.get((bank, one.id))) for one in batch]
+            result = await client.memories.create_many(agent.id, items)
             linked &= result.linked
             written += len(batch)
             progress(written)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from engram.evaluation.records import MemoryRecord
+from engram.evaluation.records import ExtractionRecord, MemoryRecord
 
 UNANSWERABLE = frozenset({"adversarial"})
 """Types of questions that are never asked: their gold answers another question."""
@@ -25,13 +25,16 @@ class Question:
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
     """``fingerprint`` is 64 hexadecimal digits over both files' content. ``left_out`` questions have no gold, or are
-    of a type that is not asked."""
+    of a type that is not asked. ``extractions`` has by bank and id what an extractor found in the memories, where the
+    set comes with that, and ``extraction_fingerprint`` is of it."""
 
     name: str
     fingerprint: str
     banks: Mapping[str, Sequence[MemoryRecord]]
     questions: Sequence[Question]
     left_out: int
+    extractions: Mapping[tuple[str, str], ExtractionRecord] = field(default_factory=dict)
+    extraction_fingerprint: str | None = None
 
     @property
     def memories(self) -> int:

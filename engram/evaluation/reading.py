@@ -13,14 +13,15 @@ from pydantic import BaseModel, ValidationError
 
 from engram.evaluation.problems import EvaluationError
 from engram.evaluation.questions import UNANSWERABLE, Question, QuestionSet
-from engram.evaluation.records import MemoryRecord, QuestionRecord
+from engram.evaluation.records import ExtractionRecord, MemoryRecord, QuestionRecord
 from engram.memories.dedup import dedup_hash
 
 R = TypeVar("R", bound=BaseModel)
 
 
 def read_set(folder: Path) -> QuestionSet:
-    """The set in ``folder``: ``memories.jsonl`` and ``queries.jsonl``, each gzipped (``.gz``) or not."""
+    """The set in ``folder``: ``memories.jsonl`` and ``queries.jsonl``, each gzipped (``.gz``) or not, and beside them
+    ``openie.jsonl`` where there is one."""
     memories_file, queries_file = _file(folder, "memories"), _file(folder, "queries")
     memories, queries = _content(memories_file), _content(queries_file)
     banks, same = _banks(memories, memories_file)
@@ -28,17 +29,23 @@ def read_set(folder: Path) -> QuestionSet:
     digest = hashlib.sha256()
     for content in (memories, queries):
         digest.update(hashlib.sha256(content).digest())
-    return QuestionSet(folder.resolve().name, digest.hexdigest(), banks, questions, left_out)
+    return QuestionSet(
+        folder.resolve().name, digest.hexdigest(), banks, questions, left_out, *_extractions(folder, same)
+    )
 
 
 def _file(folder: Path, name: str) -> Path:
     if not folder.is_dir():
         raise EvaluationError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
-    for suffix in (".jsonl.gz", ".jsonl"):
-        path = folder / f"{name}{suffix}"
-        if path.is_file():
-            return path
-    raise EvaluationError(f"{folder}: holds neither {name}.jsonl nor {name}.jsonl.gz")
+    path = _file_if_any(folder, name)
+    if path is None:
+        raise EvaluationError(f"{folder}: holds neither {name}.jsonl nor {name}.jsonl.gz")
+    return path
+
+
+def _file_if_any(folder: Path, name: str) -> Path | None:
+    paths = (folder / f"{name}{suffix}" for suffix in (".jsonl.gz", ".jsonl"))
+    return next((path for path in paths if path.is_file()), None)
 
 
 def _content(path: Path) -> bytes:
@@ -83,6 +90,23 @@ def _banks(content: bytes, path: Path) -> tuple[dict[str, list[MemoryRecord]], d
     if not banks:
         raise EvaluationError(f"{path}: holds no memory")
     return banks, same
+
+
+def _extractions(
+    folder: Path, same: dict[tuple[str, str], str]
+) -> tuple[dict[tuple[str, str], ExtractionRecord], str | None]:
+    """What was found in memories, by bank and the id under which each is stored, and a fingerprint; of memories that
+    are stored once the first counts."""
+    path = _file_if_any(folder, "openie")
+    if path is None:
+        return {}, None
+    content = _content(path)
+    found: dict[tuple[str, str], ExtractionRecord] = {}
+    for place, record in _records(content, path, ExtractionRecord):
+        if (record.ns, record.id) not in same:
+            raise EvaluationError(f"{place}, id: bank {record.ns!r} has no memory {record.id!r}")
+        found.setdefault((record.ns, same[record.ns, record.id]), record)
+    return found, hashlib.sha256(content).hexdigest()
 
 
 def _questions(content: bytes, path: Path, same: dict[tuple[str, str], str]) -> tuple[list[Question], int]:

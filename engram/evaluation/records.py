@@ -1,4 +1,4 @@
-"""The lines of a set's two files, as they are written. Pure."""
+"""The lines of a set's files, as they are written. Pure."""
 
 from __future__ import annotations
 
@@ -38,6 +38,17 @@ class MemoryRecord(BaseModel):
     @property
     def session(self) -> str | None:
         return self.meta.session if self.meta else None
+
+
+class ExtractionRecord(BaseModel):
+    """A line of ``openie.jsonl``: what an extractor found in a memory. ``triples`` are subject, predicate, object."""
+
+    model_config = _CONFIG
+
+    id: Key
+    ns: Key = "all"
+    entities: list[str] = Field(default_factory=list)
+    triples: list[list[str]] = Field(default_factory=list)
 
 
 class QuestionRecord(BaseModel):

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from engram.evaluation.extraction import Extraction
 from engram.evaluation.figures import figures, figures_by_type, latency
 from engram.evaluation.metrics import measure
 from engram.evaluation.questions import Question, QuestionSet
 from engram.evaluation.results import Outcome
 from engram.evaluation.runs import Asked, SetRun, VariantRun
-from engram.evaluation.variants import RECOGNITION, Variant
+from engram.evaluation.variants import EXTRACTION, RECOGNITION, Variant
 from engram.evaluation.verdicts import verdicts
 from engram.tuning import Tuning
 
@@ -25,7 +26,8 @@ def set_run(
     measured = {
         outcome.variant.name: measure(outcome.answers.rankings, gold, ks) for outcome in outcomes if outcome.answers
     }
-    against = verdicts(measured)
+    names = {one.variant.name for one in outcomes if one.variant.extraction is not Extraction.none}
+    against = verdicts(measured, names)
     variants = []
     for outcome in outcomes:
         variant = outcome.variant
@@ -62,4 +64,8 @@ def _tuned(variant: Variant) -> dict[str, Any]:
     changed = {
         name: value for room, values in tuned.items() for name, value in values.items() if value != own[room][name]
     }
-    return changed | ({RECOGNITION: variant.recognition} if variant.recognition else {})
+    if variant.recognition:
+        changed[RECOGNITION] = variant.recognition
+    if variant.extraction is not Extraction.none:
+        changed[EXTRACTION] = variant.extraction.value
+    return changed

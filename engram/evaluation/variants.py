@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
+from engram.evaluation.extraction import Extraction
 from engram.evaluation.problems import EvaluationError
 from engram.graph.schemas import RelationType
 from engram.graph.tuning import GraphTuning
@@ -19,6 +20,9 @@ from engram.tuning import WRITE_TIME, EntityRecognition, Tuning
 
 RECOGNITION = "entity_recognition"
 ENTITY_VECTORS = "entity_vectors"
+
+EXTRACTION = "extraction"
+"""Of what an extractor found in a set's memories, the part that is written with them."""
 
 SELF_MADE = (RelationType.temporal, RelationType.thematic, RelationType.entity_link)
 """Edge types that Engram makes by itself. The others are asserted by clients, and no set asserts any."""
@@ -68,6 +72,7 @@ _FAMILIES: dict[str, tuple[Any, ...]] = {
     "hub_size": (10, 25, 50, 100, 200),
     "specificity": (True, False),
     RECOGNITION: get_args(EntityRecognition),
+    EXTRACTION: tuple(part.value for part in Extraction),
 }
 """Values that a field without one is tried at."""
 
@@ -81,18 +86,19 @@ _ROOMS = {
     room: {one.name for one in fields(kind)}
     for room, kind in (("recall", RecallTuning), ("graph", GraphTuning), ("memory", MemoryTuning))
 }
-_VARIED = sorted({*_REQUEST, *(name for names in _ROOMS.values() for name in names), RECOGNITION})
+_VARIED = sorted({*_REQUEST, *(name for names in _ROOMS.values() for name in names), RECOGNITION, EXTRACTION})
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
     """A way of recall. ``request`` has the fields of a recall request that are set; ``recognition`` is how names are
-    recognised in texts, where it is not what the settings say."""
+    recognised in texts, where it is not what the settings say; ``extraction`` is written with memories."""
 
     name: str
     request: Mapping[str, Any] = field(default_factory=dict)
     tuning: Tuning = field(default_factory=Tuning)
     recognition: str | None = None
+    extraction: Extraction = Extraction.none
 
     @property
     def ablated(self) -> RelationType | None:
@@ -105,9 +111,12 @@ class Variant:
         """What decides how memories are stored. Variants with the same can be asked of one database."""
         tuned = {name: value for room in _ROOMS for name, value in asdict(getattr(self.tuning, room)).items()}
         weight = self.tuning.recall.entity_vectors
-        # Whether vectors of entities are made; None: as the settings say.
-        made = {ENTITY_VECTORS: None if weight is None else weight > 0}
-        return {name: tuned[name] for name in sorted(WRITE_TIME)} | {RECOGNITION: self.recognition} | made
+        return {name: tuned[name] for name in sorted(WRITE_TIME)} | {
+            RECOGNITION: self.recognition,
+            EXTRACTION: self.extraction.value,
+            # Whether vectors of entities are made; None: as the settings say.
+            ENTITY_VECTORS: None if weight is None else weight > 0,
+        }
 
     def with_value(self, name: str, value: Any) -> Variant:
         """The same with one field changed. Raises ValidationError for a value that it cannot have."""
@@ -138,6 +147,13 @@ def parse_variants(text: str) -> list[Variant]:
     return list(found.values())
 
 
+def check_extractions(variants: Sequence[Variant], name: str, *, given: bool) -> None:
+    """Raises EvaluationError for a variant that writes what was extracted, where the set of that name comes without."""
+    for variant in variants:
+        if variant.extraction is not Extraction.none and not given:
+            raise EvaluationError(f"variant {variant.name!r}: {name} holds neither openie.jsonl nor openie.jsonl.gz")
+
+
 def known_variants() -> str:
     """All that may be named, for people."""
     return (
@@ -162,12 +178,12 @@ def _parse(name: str) -> Variant:
 
 
 def _changed(variant: Variant, changed: str, text: str) -> Variant:
-    if changed == RECOGNITION:
-        if text not in get_args(EntityRecognition):
+    if changed in (RECOGNITION, EXTRACTION):
+        if text not in _FAMILIES[changed]:
             raise EvaluationError(
-                f"variant {variant.name!r}: {changed} is one of {', '.join(get_args(EntityRecognition))}, not {text!r}"
+                f"variant {variant.name!r}: {changed} is one of {', '.join(_FAMILIES[changed])}, not {text!r}"
             )
-        return replace(variant, recognition=text)
+        return replace(variant, **{"recognition": text} if changed == RECOGNITION else {"extraction": Extraction(text)})
     try:
         return variant.with_value(changed, _value(text))
     except ValidationError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from engram.evaluation.metrics import Measured
 from engram.evaluation.significance import Difference, differences
@@ -13,12 +13,17 @@ Verdicts = dict[str, dict[str, Difference]]
 """Differences by baseline and metric."""
 
 
-def verdicts(measured: Mapping[str, Measured]) -> dict[str, Verdicts]:
-    """For each variant, by name, its differences from the baselines that were measured too."""
+EXTRACTED_AGAINST = "full"
+"""What a variant that writes what was extracted should beat as well: the same recall without."""
+
+
+def verdicts(measured: Mapping[str, Measured], extracted: Collection[str] = ()) -> dict[str, Verdicts]:
+    """For each variant, by name, its differences from the baselines that were measured too. ``extracted`` are those
+    that write what was extracted."""
     return {
         name: {
             baseline: by_metric(one, measured[baseline])
-            for baseline in BASELINES
+            for baseline in (*([EXTRACTED_AGAINST] if name in extracted else []), *BASELINES)
             if baseline in measured and baseline != name
         }
         for name, one in measured.items()

@@ -85,7 +85,8 @@ class FactWalkRepository:
 
         def names(end: str) -> str:
             facts, seen = believed.facts(p), believed.seen("f", p)
-            return f"EXISTS (SELECT FROM {facts} f WHERE {seen} AND f.{end} = asked.node)"
+            # Not EXISTS: for many nodes that is planned as a hash of all facts that the agent holds.
+            return f"(SELECT true FROM {facts} f WHERE {seen} AND f.{end} = asked.node LIMIT 1) IS TRUE"
 
         rows = await self._driver.fetch(
             f"""

@@ -67,7 +67,7 @@ def lexemes(known_at: datetime | None, p: Parameters) -> str:
 
 
 def passages(known_at: datetime | None, p: Parameters) -> str:
-    """``memory_passages``: the table, or without those of texts that were changed since."""
+    """``memory_passages``: the table, or without those of what was changed since."""
     if known_at is None:
         return "memory_passages"
     return (
@@ -78,9 +78,10 @@ def passages(known_at: datetime | None, p: Parameters) -> str:
 
 
 def rewritten(version: str) -> str:
-    """Whether the text of a row of ``memory_versions`` is another now: passages are of what is."""
+    """Whether the text of a row of ``memory_versions``, or what it states, is another now: passages are of what is."""
     return (
         f"EXISTS (SELECT FROM memories c WHERE c.agent_id = {version}.agent_id AND c.tenant_id = {version}.tenant_id"
         f" AND c.id = {version}.memory_id"
-        f" AND (c.content, c.embedding) IS DISTINCT FROM ({version}.content, {version}.embedding))"
+        f" AND (c.content, c.embedding, c.declared_relations, c.withheld) IS DISTINCT FROM"
+        f" ({version}.content, {version}.embedding, {version}.declared_relations, {version}.withheld))"
     )

@@ -8,9 +8,11 @@ unless it is very long: half a sentence says something else.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from engram.embeddings.chunking import is_blank, split
+from engram.facts.statements.wording import worded
 from engram.text.sentences import sentences
 
 MAX_PASSAGES = 512
@@ -24,12 +26,21 @@ LONGEST = 4
 """A sentence of so many times the size of a passage is cut, between words if possible."""
 
 
-def passages(text: str, chars: int) -> list[str]:
+def passages(text: str, chars: int, relations: Iterable[Mapping[str, Any]] = ()) -> list[str]:
     """``text`` in passages of whole sentences, as many as go into ``chars`` characters; none if it is shorter than two.
 
-    ``chars`` of 0 means that no text is divided.
+    What the memory states in ``relations`` is one passage more: a question is often nearer to that than to any sentence
+    of the text. ``chars`` of 0 means that there are none.
     """
-    if not chars or len(text) <= WHOLE * chars:
+    if not chars:
+        return []
+    stated = worded(relations)
+    found = _divided(text, chars)
+    return [*found[: MAX_PASSAGES - 1], stated] if stated else found
+
+
+def _divided(text: str, chars: int) -> list[str]:
+    if len(text) <= WHOLE * chars:
         return []
     size = max(chars, math.ceil(2 * len(text) / MAX_PASSAGES))
     packed = [passage for passage in _packed(_units(text, size), size) if not is_blank(passage)]

@@ -12,7 +12,7 @@ from uuid_utils.compat import uuid7
 from engram.entities.declaration import Declaration, declare
 from engram.entities.proposals import proposed_names
 from engram.memories.dedup import dedup_hash
-from engram.memories.embedding import Embedded
+from engram.memories.embedding import Embedded, is_withheld
 from engram.memories.indexing import terms_of
 from engram.memories.rows import IndexedTerms, NewMemory, as_json
 from engram.memories.schemas import EntityRole, MemoryItem, Sensitivity
@@ -68,11 +68,13 @@ def prepare(
     for item, value, vectors in zip(items, hashes, embedded, strict=True):
         id = uuid7()
         sensitive = item.sensitivity is Sensitivity.high
-        withheld = sensitive and in_bulk
+        withheld = is_withheld(item, in_bulk=in_bulk)
         entities = [entity.model_dump(mode="json") for entity in item.entities]
+        relations = [relation.model_dump(mode="json") for relation in item.relations]
         terms[id] = terms_of(
             item.content,
             declared=entities,
+            relations=[] if withheld else relations,
             session_id=item.session_id,
             valid_from=item.valid_from or now,
             language=language,
@@ -94,7 +96,7 @@ def prepare(
                 tags=as_json(list(dict.fromkeys(item.tags))),
                 metadata=as_json(item.metadata),
                 declared_entities=as_json(entities),
-                declared_relations=as_json([relation.model_dump(mode="json") for relation in item.relations]),
+                declared_relations=as_json(relations),
                 declared_quantities=as_json([quantity.model_dump(mode="json") for quantity in item.quantities]),
                 sensitivity=item.sensitivity.value,
                 withheld=withheld,

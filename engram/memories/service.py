@@ -278,6 +278,7 @@ class MemoryService:
                 [items[at] for at in missing],
                 [prefix.format(at) for at in missing],
                 passage_chars=self._tuning.passage_chars,
+                in_bulk=in_bulk,
             )
         with stage("write.prepare"):
             prepared = await asyncio.to_thread(
@@ -299,7 +300,7 @@ class MemoryService:
                     twins = await MemoryRepository(connection, scope).twins(agent_id, hashes)
                     if not all(_stands(twins.get(value), items[at], now) for value, at in first.items()):
                         raise _TwinChanged
-                    if prepared.declaration.related:
+                    if prepared.declaration.stating:
                         await self._statements.restate(connection, scope, agent_id, inserted)
                     named = prepared.declaration.naming_several & inserted
                     await self._entities.recount(connection, scope, agent_id, named)

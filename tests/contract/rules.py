@@ -16,6 +16,7 @@ BEYOND_SCHEMA = {
     "say which memories": "no schema asks for one field of several, none of which is empty",
     "goes with no other criterion": "no schema asks for one field of several, none of which is empty",
     "source_id and target_id must differ": "no schema compares two fields",
+    "must differ from source_id": "no schema compares two fields",
     "is the same node as name already": "no schema folds case, and compares two fields",
     "must contain more than spaces, hyphens and underscores": "no schema says what a predicate becomes",
     "of a key's value stays": "whether a memory has a key, the server knows",

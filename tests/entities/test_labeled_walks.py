@@ -130,11 +130,10 @@ async def test_appended_facts_are_walked_as_those_of_memories_are_and_merged_nam
     assert (await chain(space, "noded", "nodeb")).path == ["nodec", "nodeb"]
 
 
-async def test_what_is_only_in_triples_is_found_and_no_relations_are_refused(space: Space) -> None:
+async def test_ends_of_a_relation_occur_together_and_no_relations_are_refused(space: Space) -> None:
     await told(space, [[("nodea", "uses", "nodeb")]])
     request = TraverseRequest(agent_id=space.agent_id, seed_entity="nodea")
     answer = await space.services.entity_graph.traverse(DEFAULT_SCOPE, request)
-    # The two ends of a relation are entities; they occur together where the memory names them.
-    assert (answer.found, answer.nodes) == (True, [])
+    assert [(node.name, node.via_co_occur) for node in answer.nodes] == [("nodeb", 1)]
     with pytest.raises(ValueError, match="relations"):
         TraverseRequest(agent_id=space.agent_id, seed_entity="nodea", relations=[])

@@ -19,11 +19,17 @@ MakeSet = Callable[..., Path]
 
 
 def write_set(
-    folder: Path, memories: Iterable[Record | str], queries: Iterable[Record | str], *, zipped: bool = False
+    folder: Path,
+    memories: Iterable[Record | str],
+    queries: Iterable[Record | str],
+    openie: Iterable[Record | str] | None = None,
+    *,
+    zipped: bool = False,
 ) -> Path:
     """A set of these lines; those that are text are written as they are."""
     folder.mkdir(exist_ok=True)
-    for name, records in {"memories": memories, "queries": queries}.items():
+    files = {"memories": memories, "queries": queries, **({"openie": openie} if openie is not None else {})}
+    for name, records in files.items():
         lines = [record if isinstance(record, str) else json.dumps(record) for record in records]
         content = "".join(f"{line}\n" for line in lines).encode()
         if zipped:

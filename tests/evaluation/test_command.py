@@ -220,6 +220,8 @@ def test_runs_on_something_else_are_refused(again: Callable[..., Any], run: Run)
         (("zoo", "--k", "0"), 2, "must be from 1 to 200"),
         (("zoo", "--variants", "fulll"), 1, "unknown variant 'fulll'; known are"),
         (("zoo", "--variants", "anchors=0"), 1, "variant 'anchors=0': anchors"),
+        (("zoo", "--variants", "extraction=some"), 1, "extraction is one of none, entities, relations, all"),
+        (("zoo", "--variants", "extraction=all"), 1, "zoo holds neither openie.jsonl nor openie.jsonl.gz"),
         (("zoo", "./zoo"), 1, "two sets have the same name: zoo, zoo"),
         (("zoo", "--save", "nowhere/run.json"), 1, "nowhere/run.json: there is no such folder"),
         (("zoo", "--embedder", "psychic"), 1, "embedding_provider: "),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from engram.evaluation.extraction import Extraction
 from engram.evaluation.loading import Titles, item_of, title_of
 from engram.evaluation.questions import spread
 from engram.evaluation.reading import read_set
@@ -75,6 +76,31 @@ def test_an_id_is_kept_where_nothing_searches() -> None:
     assert item.pop("metadata") == {"id": "the-id"}
     assert "the-id" not in str(item)
     assert [(entity["name"], entity["role"]) for entity in item["entities"]] == [("T", "subject"), ("Zyra", "mention")]
+
+
+def test_what_was_extracted_is_written_as_far_as_a_memory_may_declare_it(tmp_path: Path) -> None:
+    triples = [["Zyra", "lives in", "Oslo"], ["it", "is", "Oslo"], ["Zyra", "-", "Oslo"], ["Zyra", "knows"]]
+    found = {"ns": "b", "id": "first", "entities": ["Zyra", "it", "Zyra"], "triples": [*triples, triples[0]]}
+    more = {"ns": "b", "id": "second", "triples": [["Zyra", f"knows {n}", "Oslo"] for n in range(20)]}
+    questions = read_set(write_set(tmp_path / "set", ZOO, [GOOD], [found, more]))
+    first, second, third = questions.banks["b"][:3]
+
+    def item(record: MemoryRecord, part: Extraction) -> dict[str, Any]:
+        return item_of(record, Titles.none, part, questions.extractions.get(("b", record.id)))
+
+    told = {"subject": "Zyra", "predicate": "lives in", "object": "Oslo"}
+    assert (item(first, Extraction.all)["entities"], item(first, Extraction.all)["relations"]) == (["Zyra"], [told])
+    assert item(first, Extraction.entities)["relations"] == item(first, Extraction.relations)["entities"] == []
+    assert item(first, Extraction.none) == item_of(first, Titles.none)
+    assert len(item(second, Extraction.relations)["relations"]) == 8
+    assert item(third, Extraction.all) == item_of(third, Titles.none)
+    # What is measured without it is known by the same fingerprint.
+    assert questions.fingerprint == read_set(write_set(tmp_path / "bare", ZOO, [GOOD])).fingerprint
+
+
+def test_what_was_extracted_from_no_memory_is_told(run: Run, tmp_path: Path) -> None:
+    folder = write_set(tmp_path / "set", ZOO, [GOOD], [{"ns": "b", "id": "fifth"}])
+    assert "openie.jsonl, line 1, id: bank 'b' has no memory 'fifth'" in run("eval", str(folder), "--no-cache").stderr
 
 
 GOOD = question("q", "zebra", ["first"])

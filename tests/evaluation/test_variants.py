@@ -52,6 +52,8 @@ def test_several_changes_to_one() -> None:
     assert variant.request == {"lexical": False, "max_hops": 3}
     assert variant.tuning.recall.anchors == 40
     assert variant.recognition == "rules"
+    (variant,) = parse_variants("full:extraction=all")
+    assert variant.written != parse_variants("full")[0].written
 
 
 def test_a_field_alone_stands_for_several_values_and_a_repeated_name_for_one() -> None:

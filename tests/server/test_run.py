@@ -204,9 +204,12 @@ class TestRequestsInTheMiddle:
 
 
 async def _waits(database_url: str) -> None:
-    """Until a statement waits for a lock."""
+    """Until the write waits for a lock: what the server does by itself may wait as well, and sooner."""
     connection = await asyncpg.connect(database_url)
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    waiting = """
+        SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%INSERT INTO agents%'
+    """
     async with asyncio.timeout(PATIENCE):
         while not await connection.fetchval(waiting):  # noqa: ASYNC110  # what happens in Postgres sets no event
             await asyncio.sleep(0.01)

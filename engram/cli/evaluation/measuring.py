@@ -30,7 +30,7 @@ from engram.evaluation.reading import read_set
 from engram.evaluation.reporting import set_run
 from engram.evaluation.runs import Environment, Run, SetRun
 from engram.evaluation.saving import save_run
-from engram.evaluation.variants import Variant, parse_variants
+from engram.evaluation.variants import Variant, check_extractions, parse_variants
 from engram.settings import Settings
 from engram.text.terms import LANGUAGES
 
@@ -66,6 +66,8 @@ def measure_sets(paths: Sequence[Path], wishes: Wishes, *, as_json: bool) -> Non
         variants = parse_variants(wishes.variants)
         with _reading(len(paths)) as progress:
             sets = [_read(path, done, progress) for done, path in enumerate(paths, start=1)]
+        for one in sets:
+            check_extractions(variants, one.name, given=bool(one.extractions))
     except EvaluationError as error:
         raise CommandError(str(error)) from error
     names = [one.name for one in sets]

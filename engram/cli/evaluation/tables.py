@@ -16,7 +16,7 @@ from engram.evaluation.figures import Estimate
 from engram.evaluation.metrics import metric_names, primary_metric
 from engram.evaluation.runs import Run, SetRun, VariantRun
 from engram.evaluation.significance import Difference, Verdict
-from engram.evaluation.verdicts import BASELINES
+from engram.evaluation.verdicts import BASELINES, EXTRACTED_AGAINST
 
 _COLOURS = {Verdict.better: "green", Verdict.as_good: "", Verdict.worse: "red"}
 _COLUMNS = 5
@@ -109,12 +109,14 @@ def _by_type(variants: Sequence[VariantRun], metric: str) -> Table:
 
 
 def _verdicts(variants: Sequence[VariantRun], metric: str) -> Table:
-    table = _table(f"Paired, {metric}", *(f"against {baseline}" for baseline in BASELINES))
+    asked = any(EXTRACTED_AGAINST in variant.against for variant in variants)
+    baselines = [*([EXTRACTED_AGAINST] if asked else []), *BASELINES]
+    table = _table(f"Paired, {metric}", *(f"against {baseline}" for baseline in baselines))
     for variant in variants:
         if not variant.against:
             continue
         cells = []
-        for baseline in BASELINES:
+        for baseline in baselines:
             told = variant.against.get(baseline, {}).get(metric)
             cells.append(_verdict(told) if told else Text("-"))
         table.add_row(one_line(variant.name), *cells)

@@ -51,7 +51,16 @@ def indexed(
 ) -> Indexed:
     """Work for a thread. Without ``passages`` those that stand are left. For what is sensitive no names are proposed,
     and of what is withheld none are declared."""
-    terms = {id: terms_of(content, declared=declared, session_id=session_id, valid_from=valid_from, language=language)}
+    terms = {
+        id: terms_of(
+            content,
+            declared=declared,
+            relations=() if withheld else relations,
+            session_id=session_id,
+            valid_from=valid_from,
+            language=language,
+        )
+    }
     names = [(entity["name"], entity["role"] == "subject") for entity in declared]
     ends = [name for relation in relations for name in (relation["subject"], relation["object"])]
     ends += [quantity["entity"] for quantity in quantities]

@@ -12,6 +12,7 @@ from asyncpg import UniqueViolationError
 
 from engram.audit.schemas import Action
 from engram.audit.service import Audit
+from engram.facts.statements.schemas import Relation
 from engram.facts.statements.stating import carried_over
 from engram.memories.changes.edges import ThematicLinks
 from engram.memories.changes.reindexing import Indexed, Reindexing, indexed
@@ -44,14 +45,22 @@ _BY_ITSELF = {"entities", "relations", "quantities", "sensitivity"}
 """What is said of a memory so, is said of it alone, also where it came in a batch."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Read:
+    """The vectors of a text with what is stated beside it."""
+
+    item: MemoryItem
+    embedded: Embedded
+
+
 @dataclass(frozen=True, slots=True)
 class _Revision:
     """What becomes of a memory that was read at ``version``."""
 
     version: int
     changes: dict[str, Any]
-    embedded: Embedded | None
-    """Of the new text: it is embedded once, however often is tried."""
+    read: _Read | None
+    """It is embedded once, however often is tried."""
     found_by: Indexed | None
 
 
@@ -71,10 +80,10 @@ class RevisionService:
         """
         id = UUID(memory_id)
         await asyncio.to_thread(check_declared, request)
-        embedded: Embedded | None = None
+        read: _Read | None = None
         for _ in range(ATTEMPTS):
-            revision = await self._revision(scope, id, request, embedded)
-            embedded = revision.embedded
+            revision = await self._revision(scope, id, request, read)
+            read = revision.read
             if not revision.changes:
                 return await self._updated(scope, memory_id, request)
             try:
@@ -93,7 +102,7 @@ class RevisionService:
         warnings = await self._writing.memories.ontology_warnings(scope, UUID(memory.agent_id), request.relations or ())
         return MemoryUpdated(**memory.model_dump(), ontology_warnings=warnings)
 
-    async def _revision(self, scope: Scope, id: UUID, request: MemoryUpdate, embedded: Embedded | None) -> _Revision:
+    async def _revision(self, scope: Scope, id: UUID, request: MemoryUpdate, read: _Read | None) -> _Revision:
         async with self._writing.database.snapshot(scope) as connection:
             memory = await ChangeRepository(connection, scope).find(id)
             if memory is None or memory.deleted:
@@ -104,10 +113,12 @@ class RevisionService:
         changes = _changes(memory, request)
         _check_window(memory, changes)
         passages = None
-        if "content" in changes or request.embedding is not None:
-            embedded = embedded or await self._embed(memory, request)
-            changes |= {"embedding": embedded.whole, "chunks": embedded.chunks}
-            passages = embedded.passages
+        anew = "content" in changes or request.embedding is not None
+        if anew or changes.keys() & {"declared_relations", "withheld"}:
+            read = await self._read(memory, request, changes, read)
+            passages = read.embedded.passages
+            if anew:
+                changes |= {"embedding": read.embedded.whole, "chunks": read.embedded.chunks}
         found_by = None
         if passages is not None or changes.keys() & _FOUND_BY:
             found_by = await asyncio.to_thread(
@@ -125,11 +136,21 @@ class RevisionService:
                 passages=passages,
                 propose_names=self._writing.propose_names,
             )
-        return _Revision(memory.version, changes, embedded, found_by)
+        return _Revision(memory.version, changes, read, found_by)
 
-    async def _embed(self, memory: Standing, request: MemoryUpdate) -> Embedded:
-        item = MemoryItem.model_construct(content=request.content or memory.content, embedding=request.embedding)
-        return await self._writing.embedded(item)
+    async def _read(
+        self, memory: Standing, request: MemoryUpdate, changes: dict[str, Any], before: _Read | None
+    ) -> _Read:
+        withheld = changes.get("withheld", memory.withheld)
+        relations = [] if withheld else changes.get("declared_relations", memory.declared_relations)
+        item = MemoryItem.model_construct(
+            content=changes.get("content", memory.content),
+            relations=[Relation.model_construct(**_ends(relation)) for relation in relations],
+            embedding=request.embedding,
+        )
+        if before is not None and before.item == item:
+            return before
+        return _Read(item, await self._writing.embedded(item))
 
     async def _write(self, scope: Scope, id: UUID, revision: _Revision) -> UUID | None:
         """The agent of the memory; None where it is not any more what was read."""
@@ -185,6 +206,10 @@ _SHOWN = {
     "declared_quantities",
     "sensitivity",
 }
+
+
+def _ends(relation: dict[str, Any]) -> dict[str, Any]:
+    return {part: relation[part] for part in ("subject", "predicate", "object")}
 
 
 def _changes(memory: Standing, request: MemoryUpdate) -> dict[str, Any]:

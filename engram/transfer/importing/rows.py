@@ -105,7 +105,7 @@ class Rows:
             wholes[place] = line.content
             # A tombstone keeps what a restoration needs.
             if batch.kind == "memory":
-                divided[place] = passages(line.content, self._passage_chars)
+                divided[place] = passages(line.content, self._passage_chars, _stated(line))
         return Texts(wholes, divided)
 
     def memories(self, batch: Batch, made: Made) -> MemoryRows:
@@ -209,6 +209,7 @@ class Rows:
             indexed = terms_of(
                 line.content,
                 declared=declared,
+                relations=_stated(line),
                 session_id=line.session_id,
                 valid_from=line.valid_from,
                 language=self._language,
@@ -290,6 +291,11 @@ def _multirange(periods: Sequence[Sequence[datetime | None]] | None) -> str | No
 
 def _bound(moment: datetime | None) -> str:
     return f'"{moment.isoformat()}"' if moment is not None else ""
+
+
+def _stated(line: Any) -> list[dict[str, Any]]:
+    """Relations by which a memory is found."""
+    return [] if line.withheld else [_relation(relation) for relation in line.relations]
 
 
 def _relation(relation: DeclaredRelation) -> dict[str, Any]:
