@@ -86,4 +86,8 @@ class Believed:
         if self.valid_at is not None or not self.ended:
             at = p(self.valid_at or self.known_at or self.now, "timestamptz")
             clauses.append(f"({alias}.valid_until IS NULL OR {alias}.valid_until > {at})")
+        if self.valid_at is None and not self.ended:
+            # What its memory ceased to state before it was to begin is not to begin any more.
+            ends = f"{alias}.valid_until"
+            clauses.append(f"({alias}.memory_id IS NULL OR {ends} IS NULL OR {ends} > {alias}.valid_from)")
         return " AND ".join(clauses)

@@ -37,7 +37,7 @@ def open_worker(
     recovery = Recovery(database, tenants, agents, projector)
     handlers: dict[JobKind, Handler] = {
         JobKind.projection: ProjectionJobs(projector),
-        JobKind.rebuild_links: RebuildingJobs(tenants, projector),
+        JobKind.rebuild_links: RebuildingJobs(tenants, agents, projector),
     }
     policy = RetryPolicy(settings.job_attempts, timedelta(seconds=settings.job_retry_seconds))
     periodic = [

@@ -1,11 +1,13 @@
-"""Jobs that make all links and recognised mentions of an agent anew, as if its memories were written now, and add up
-anew what occurs together."""
+"""Jobs that make all links and recognised mentions of an agent anew, as if its memories were written now, add up anew
+what occurs together, and make entities of what facts name."""
 
 from __future__ import annotations
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from engram.agents.service import AgentService
 from engram.entities.occurring.remaking import OccurrenceRemaking
+from engram.facts.naming import FactNaming
 from engram.jobs.handling import Progress
 from engram.jobs.rows import Work
 from engram.memories.projections import Projector
@@ -25,11 +27,14 @@ class RebuildingJobs:
     batch that was noted.
     """
 
-    def __init__(self, database: TenantDatabase, projector: Projector, *, batch: int = BATCH) -> None:
+    def __init__(
+        self, database: TenantDatabase, agents: AgentService, projector: Projector, *, batch: int = BATCH
+    ) -> None:
         self._database = database
         self._projector = projector
         self._batch = batch
         self._occurrences = OccurrenceRemaking(database)
+        self._facts = FactNaming(database, agents)
 
     async def run(self, scope: Scope, work: Work, progress: Progress) -> None:
         reached, last = work.reached, work.last
@@ -48,6 +53,7 @@ class RebuildingJobs:
             reached = ids[-1]
             await progress.advance(len(ids), reached)
         await self._occurrences.run(scope, work.agent_id)
+        await self._facts.run(scope, work.agent_id)
 
 
 async def _settles_nothing(connection: AsyncConnection) -> None:

@@ -47,6 +47,6 @@ class Removal:
         await memories.delete(agent_id, deleted, now)
         await memories.remove_terms(agent_id, deleted)
         await self._entities.forget(connection, scope, agent_id, deleted)
-        await self._statements.restate(connection, scope, agent_id, deleted)
+        await self._statements.restate(connection, scope, agent_id, deleted, at=now)
         await self._entities.recount(connection, scope, agent_id, deleted)
         return deleted

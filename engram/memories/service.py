@@ -301,7 +301,7 @@ class MemoryService:
                     if not all(_stands(twins.get(value), items[at], now) for value, at in first.items()):
                         raise _TwinChanged
                     if prepared.declaration.stating:
-                        await self._statements.restate(connection, scope, agent_id, inserted)
+                        await self._statements.restate(connection, scope, agent_id, inserted, at=now)
                     named = prepared.declaration.naming_several & inserted
                     await self._entities.recount(connection, scope, agent_id, named)
         memories_written(created=len(inserted), deduplicated=len(items) - len(inserted))

@@ -22,3 +22,18 @@ def test_what_memories_state_is_listed_and_expired(client: Engram, client_run: R
     assert line["object"] == "bert"
     assert client_run("facts", "expire", "llm", "--max-confidence", "0.5", "--json").json["expired"] == 1
     assert "Nothing is said" in client_run("facts", "triples", "--entity", "Bert").stdout
+
+
+def test_what_an_agent_prefers_is_shown_and_said(client: Engram, client_run: Run) -> None:
+    agent = client.agents.create("default")
+    assert client_run("facts", "ontology").stdout == "It prefers nothing.\n"
+    for owner in ("Anna", "Bert"):
+        client.memories.create(agent.id, f"{owner} has it.", relations=[("ledger", "owned_by", owner)])
+    said = client_run("facts", "ontology", "--verb", "owned by=one", "--attribute", "status=many", "--type", "service")
+    shown = ["verb owned_by: one", "attribute status: many", "type service"]
+    assert said.stdout.splitlines() == [*shown, "1 fact changed."]
+    assert client_run("facts", "ontology").stdout.splitlines() == shown
+    assert client_run("facts", "ontology", "--none", "--json").json["changed"] == 1
+    assert client_run("facts", "ontology").stdout == "It prefers nothing.\n"
+    for wrong in (("--verb", "owned_by"), ("--verb", "owned_by=two"), ("--verb", "=one"), ("--none", "--type", "x")):
+        assert client_run("facts", "ontology", *wrong).status == 2

@@ -156,6 +156,9 @@ async def test_a_job_computes_them_and_walks_show_them(services: Services) -> No
     assert (shown.levels, shown.level, [community.entities for community in shown.data]) == (1, 0, [4, 4])
     assert [community.id for community in shown.data] == sorted(set(found.values()))[:2], "of equals the first by name"
     assert len(shown.data[0].members) == 3
+    taxonomy = await services.taxonomy.taxonomy(DEFAULT_SCOPE, space.agent_id, limit=1)
+    assert [community.id for community in taxonomy.communities.data] == sorted(set(found.values()))
+    assert (await services.taxonomy.taxonomy(DEFAULT_SCOPE, other.agent_id, limit=1)).communities.data == []
 
 
 async def test_computed_again_they_follow_the_memories(services: Services) -> None:
@@ -199,9 +202,12 @@ async def test_by_the_clock_agents_are_computed_that_have_changed(services: Serv
     assert await changed.ask() == 1
 
 
-async def test_a_server_that_computes_none_says_so(services: Services, make_settings: Callable[..., Settings]) -> None:
+async def test_a_server_that_is_not_set_to_compute_any_says_so(
+    services: Services, make_settings: Callable[..., Settings]
+) -> None:
     space = await new_space(services)
-    off = services.settings.model_copy(update={"entity_communities": False})
+    plain = Settings.model_fields["entity_communities"].default
+    off = services.settings.model_copy(update={"entity_communities": plain})
     silent = await assemble(off, services.database, services.embedder)
     with pytest.raises(ConflictProblem, match="ENGRAM_ENTITY_COMMUNITIES"):
         await silent.jobs.find_communities(DEFAULT_SCOPE, space.agent_id)

@@ -1,4 +1,4 @@
-"""`facts.path`: the shortest chain of edges between two entities within max_hops."""
+"""`facts.path`: the shortest way from one entity to another over what occurs together."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def chain(bot: AsyncAgentScope) -> AsyncAgentScope:
     return bot
 
 
-async def test_the_answer_is_found_path_and_edges_with_each_pairs_co_occur_and_validity(
+async def test_a_chain_shows_each_of_its_pairs_with_its_weight_and_its_time(
     chain: AsyncAgentScope,
 ) -> None:
     route = await chain.facts.path("The Hop0's", "hop2")
@@ -37,7 +37,7 @@ async def test_the_answer_is_found_path_and_edges_with_each_pairs_co_occur_and_v
     ]
 
 
-async def test_max_hops_bounds_the_total_length_and_is_3_by_default(chain: AsyncAgentScope) -> None:
+async def test_a_chain_has_as_many_pairs_as_are_allowed_three_unless_said_otherwise(chain: AsyncAgentScope) -> None:
     assert (await chain.facts.path("hop0", "hop3")).path == CHAIN[:4]
     for hops in (1, 2, 3, 4):
         for far in range(1, 6):
@@ -65,7 +65,7 @@ async def test_from_an_entity_to_itself_there_are_no_edges(chain: AsyncAgentScop
     assert (route.found, route.path, route.edges, route.truncated) == (True, ["hop1"], [], False)
 
 
-async def test_found_false_with_truncated_false_means_no_connection_within_max_hops(chain: AsyncAgentScope) -> None:
+async def test_where_nothing_was_cut_short_not_found_means_that_there_is_none(chain: AsyncAgentScope) -> None:
     await weave(chain, {("apart1", "apart2"): 1})
     for target in ("apart1", "nobody"):
         route = await chain.facts.path("hop0", target, max_hops=4)
@@ -73,7 +73,7 @@ async def test_found_false_with_truncated_false_means_no_connection_within_max_h
         assert (route.source, route.target) == ("hop0", target)
 
 
-async def test_truncated_true_means_the_answer_may_be_incomplete(
+async def test_where_a_hop_was_cut_short_the_answer_says_so(
     bot: AsyncAgentScope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bound on what a hop looks at is lowered: fifty thousand pairs take minutes to write."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from engram.entities.graph.schemas import EntityPath, EntityPathRequest, RankBy, Traversal, TraverseRequest
 from engram.facts.schemas import FactAppend, MergeCreate
 from engram.tenants.scope import DEFAULT_SCOPE
+from tests.entities.statements import Heard, listening
 from tests.fixtures.spaces import Space, new_space
 
 Triple = tuple[str, str, str]
@@ -52,6 +53,11 @@ def weights(memories: Sequence[Sequence[Triple]], relations: Sequence[str] | Non
     return dict(pairs)
 
 
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
+    return listening(monkeypatch)
+
+
 def nearest(pairs: dict[tuple[str, str], int], seed: str, hops: int) -> dict[str, tuple[int, int]]:
     """Hop and weight of the strongest pair, of what lies around a seed."""
     found: dict[str, tuple[int, int]] = {}
@@ -67,15 +73,20 @@ def nearest(pairs: dict[tuple[str, str], int], seed: str, hops: int) -> dict[str
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(memories=_MEMORIES, relations=st.none() | st.just(["uses"]), hops=st.integers(1, 3))
-async def test_a_walk_over_triples_finds_what_a_look_at_every_memory_finds(
-    space: Space, memories: list[list[Triple]], relations: list[str] | None, hops: int
+@given(memories=_MEMORIES, relations=st.none() | st.just(["uses"]), hops=st.integers(1, 3), least=st.integers(1, 2))
+async def test_a_walk_over_triples_finds_what_a_look_at_every_memory_finds_in_a_query_a_hop(
+    space: Space, heard: Heard, memories: list[list[Triple]], relations: list[str] | None, hops: int, least: int
 ) -> None:
     space = await new_space(space.services)
     await told(space, memories)
-    pairs = weights(memories, relations)
+    pairs = {pair: weight for pair, weight in weights(memories, relations).items() if weight >= least}
     seed = memories[0][0][0]
-    answer = await walked(space, seed, relations=relations, max_hops=hops, rank_by=RankBy.co_occur, top_k_per_hop=100)
+    asked = {"relations": relations, "max_hops": hops, "min_co_occur": least}
+    await heard.taken()
+    answer = await walked(space, seed, rank_by=RankBy.co_occur, top_k_per_hop=100, **asked)
+    assert 1 <= len(await heard.taken()) <= hops
+    now = datetime.now(UTC)
+    assert await walked(space, seed, rank_by=RankBy.co_occur, top_k_per_hop=100, as_of=now, **asked) == answer
     around = nearest(pairs, seed, hops)
     assert {node.name: (node.hop, node.via_co_occur) for node in answer.nodes} == around
     stated = {one for triples in memories for one in triples}
@@ -87,7 +98,9 @@ async def test_a_walk_over_triples_finds_what_a_look_at_every_memory_finds(
         assert node.cumulative_weight == sum(pairs[pair] for pair in zip(node.path, node.path[1:], strict=False))
     for name in _NAMES:
         known = name == seed or any(name in (s, o) for triples in memories for s, _, o in triples)
-        found = await chain(space, seed, name, relations=relations, max_hops=hops)
+        await heard.taken()
+        found = await chain(space, seed, name, **asked)
+        assert len(await heard.taken()) <= hops + 1
         assert found.found == (known and (name == seed or name in around))
         if found.found and name != seed:
             assert len(found.edges) == around[name][0]
@@ -116,6 +129,17 @@ async def test_walks_over_triples_see_what_held_at_a_moment(space: Space) -> Non
     assert (await walked(space, "nodea")).nodes == []
     (node,) = (await walked(space, "nodea", as_of=datetime(1995, 1, 1, tzinfo=UTC))).nodes
     assert (node.valid_from, node.valid_until) == (datetime(1990, 1, 1, tzinfo=UTC), datetime(2000, 1, 1, tzinfo=UTC))
+
+
+async def test_hubs_of_a_walk_over_triples_are_what_occurs_with_much(space: Space) -> None:
+    """By how often they occur with others, whatever is stated of them."""
+    await told(space, [[("nodea", "uses", "nodeb")], [("nodeb", "uses", "nodec")]])
+    await space.remember_all({"content": f"note {at}", "entities": ["nodeb", f"thing{at}"]} for at in range(5))
+    for fields, found in (({"hub_degree": 5}, ["nodeb"]), ({"hub_share": 0.2}, ["nodeb"]), ({"hub_degree": 9}, [])):
+        walk = await walked(space, "nodea", **fields)
+        assert walk.hubs == found
+        assert [node.name for node in walk.nodes] == (found or ["nodeb", "nodec"])
+    assert {node.name for node in (await walked(space, "nodeb", hub_degree=1)).nodes} == {"nodea", "nodec"}
 
 
 async def test_appended_facts_are_walked_as_those_of_memories_are_and_merged_names_as_one(space: Space) -> None:

@@ -20,6 +20,7 @@ from uuid import UUID
 import pytest
 
 from engram.db.database import driver
+from engram.db.migrate import downgrade, migrate
 from engram.jobs.schemas import JobStatus
 from engram.memories.changes.schemas import MemorySet, MemoryUpdate
 from engram.memories.schemas import MemoryItem
@@ -246,3 +247,30 @@ async def test_what_somebody_damaged_a_rebuild_makes_right(services: Services) -
 async def _write_on(doing: Doing) -> None:
     for _ in range(ROUNDS):
         await doing.step()
+
+
+async def test_what_was_written_before_any_of_it_was_kept_is_counted_by_the_migration(settings: Settings) -> None:
+    """Memories in every state as revision 0013 has them, one of them with more names than are counted."""
+    url = settings.database_url.get_secret_value() if settings.database_url is not None else ""
+    async with opened(settings, HashEmbedder(8, threshold=0.9999)) as services:
+        doing = Doing(await new_space(services), SEED)
+        for _ in range(2 * STEPS):
+            await doing.step()
+        names = [f"stone{at:02}x" for at in range(20)]
+        entities = [{"name": name, "role": "subject" if name == names[-1] else "mention"} for name in names]
+        await doing.space.remember("Many stones, and amber", entities=entities)
+        before = await Kept.by(doing.space)
+        other = await new_space(services)
+        await other.remember("Of another agent", entities=list(NAMES))
+        beside = await Kept.by(other)
+    assert {"steady", "timed", "past"} == set(before.observations.values())
+    await downgrade(url, settings, "0013")
+    await migrate(url, settings)
+    async with opened(settings, HashEmbedder(8, threshold=0.9999)) as services:
+        space, other = Space(services, doing.space.agent_id), Space(services, other.agent_id)
+        assert await Kept.by(space) == before
+        assert await Kept.by(other) == beside
+        async with working(services), asyncio.timeout(LIMIT):
+            job = await services.jobs.rebuild_links(DEFAULT_SCOPE, space.agent_id)
+            await until(services, job.id, JobStatus.done)
+        assert await Kept.by(space) == before

@@ -1,4 +1,4 @@
-"""`facts.related`: entities that co-occur with one entity, strongest first, and which side the seed is on."""
+"""`facts.related`: what occurs with an entity, page by page, and which end of a pair it is."""
 
 from __future__ import annotations
 

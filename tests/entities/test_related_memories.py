@@ -27,7 +27,7 @@ async def linked(bot: AsyncAgentScope, id: str, **asked: object) -> list[str]:
     return [memory.id async for memory in bot.memories.backlinks(id, **asked)]  # type: ignore[arg-type]
 
 
-async def test_related_answers_memories_that_share_entities_with_a_given_memory(bot: AsyncAgentScope) -> None:
+async def test_what_shares_the_most_telling_names_comes_first(bot: AsyncAgentScope) -> None:
     """Each shared entity adds 1 / sqrt(how many memories name it): a rare one tells more than a common one."""
     one = await told(bot, "billing service", "ledger", "Zyra")
     both = await told(bot, "The Billing Service's", "ledger")
@@ -52,7 +52,7 @@ async def test_of_memories_that_tell_as_much_the_latest_comes_first_and_more_are
     assert not (await bot.memories.related(one, limit=3)).truncated
 
 
-async def test_backlinks_answer_memories_that_share_a_rows_entities_the_newest_first_page_by_page(
+async def test_all_that_names_what_a_memory_names_is_listed_the_newest_first_page_by_page(
     bot: AsyncAgentScope,
 ) -> None:
     one = await told(bot, "ledger", "Zyra")

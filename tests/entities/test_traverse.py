@@ -11,6 +11,10 @@ import pytest
 
 from engram import NotFoundError, UnprocessableEntityError
 from engram.client import AsyncAgentScope, AsyncEngram
+from engram.entities.graph.schemas import TraverseRequest
+from engram.services import Services, assemble
+from engram.tenants.scope import DEFAULT_SCOPE
+from tests.fixtures.spaces import Space
 
 from .weaving import names, node, star, weave
 
@@ -18,15 +22,14 @@ ALL = {"hub_share": 0.0, "rank_by": "co_occur"}
 """Without hubs, and the most frequent first: what counts is plain."""
 
 
-async def test_two_entities_named_in_the_same_memory_share_a_co_occurrence_edge(bot: AsyncAgentScope) -> None:
-    """One observation for each memory; readers sum per pair."""
+async def test_what_a_memory_names_together_is_joined_once_for_each_memory(bot: AsyncAgentScope) -> None:
     await weave(bot, {("ledger", "billing"): 2, ("ledger", "billing", "audit"): 1, ("alone",): 1})
     walk = await bot.facts.traverse("ledger")
     assert [(one.name, one.via_co_occur, one.degree) for one in walk.nodes] == [("billing", 3, 4), ("audit", 1, 2)]
     assert (await bot.facts.traverse("alone")).nodes == []
 
 
-async def test_at_most_100_pairs_of_a_memory_are_edges(bot: AsyncAgentScope) -> None:
+async def test_of_a_memory_a_hundred_pairs_are_joined_at_the_most(bot: AsyncAgentScope) -> None:
     await weave(bot, {tuple(f"name{number}" for number in range(20)): 1})
     degrees = [entity.degree for entity in (await bot.taxonomy(limit=200)).entities]
     assert sum(degrees) == 2 * 100
@@ -40,10 +43,39 @@ async def test_the_billing_services_and_billing_service_are_one_node(bot: AsyncA
     assert (await bot.facts.traverse("audit")).nodes[0].display_name == "The Billing Service's"
 
 
-async def test_each_entity_is_reported_once_at_the_first_hop_that_reaches_it_through_its_strongest_parent(
+async def test_an_identifier_is_one_node_however_it_is_quoted_and_never_made_singular(bot: AsyncAgentScope) -> None:
+    await weave(bot, {("error:Timeouts", "ledger"): 1, ("`ERROR:timeouts`", "audit"): 1, ("commit:9F3A", "release"): 1})
+    for spelling in ("Error:Timeouts", '"error:timeouts"'):
+        walk = await bot.facts.traverse(spelling)
+        assert (walk.seed, sorted(names(walk))) == ("error:timeouts", ["audit", "ledger"])
+    # Where something stands between, it is a sentence.
+    for prose in ("Error: timeouts", "error:`Timeouts`", "error:timeout"):
+        assert not (await bot.facts.traverse(prose)).found
+    assert names(await bot.facts.traverse("commit:9f3a")) == ["release"]
+
+
+async def test_who_speaks_is_the_user(bot: AsyncAgentScope) -> None:
+    await weave(bot, {("I", "ledger"): 1, ("myself", "audit"): 1})
+    for spelling in ("me", "We", "user", "the user's"):
+        walk = await bot.facts.traverse(spelling)
+        assert (walk.seed, sorted(names(walk))) == ("user", ["audit", "ledger"])
+
+
+async def test_what_names_nothing_is_no_node(bot: AsyncAgentScope) -> None:
+    """Pronouns, interjections, verbs that say little, tokens of two characters, and what is too long, before it is
+    brought into its form or after."""
+    nothing = ["they", "oh", "make", "ab", "x" * 257, "\ufb01" * 200]
+    made = await bot.memories.create("one", entities=["ledger", *nothing, "billing"])
+    assert sorted(entity.name for entity in (await bot.memories.get(made.id)).entities) == ["billing", "ledger"]
+    assert names(await bot.facts.traverse("ledger")) == ["billing"]
+    for name in nothing:
+        assert not (await bot.facts.traverse(name)).found
+
+
+async def test_what_is_reached_twice_is_shown_once_where_it_is_nearest_and_below_its_strongest_neighbour(
     bot: AsyncAgentScope,
 ) -> None:
-    """So that the result draws as a tree; a tie goes to the parent that comes first."""
+    """As a tree; of equal neighbours below the one that comes first."""
     edges = {("seed1", "left1"): 3, ("seed1", "right1"): 2, ("left1", "right1"): 5}
     await weave(
         bot, edges | {("left1", "leaf1"): 1, ("right1", "leaf1"): 2, ("left1", "tie1"): 1, ("right1", "tie1"): 1}
@@ -57,7 +89,7 @@ async def test_each_entity_is_reported_once_at_the_first_hop_that_reaches_it_thr
     ]
 
 
-async def test_max_hops_is_2_by_default_and_the_walk_goes_no_deeper(bot: AsyncAgentScope) -> None:
+async def test_a_walk_goes_as_far_as_it_is_told_two_hops_unless_said_otherwise(bot: AsyncAgentScope) -> None:
     chain = ["hop0", "hop1", "hop2", "hop3", "hop4", "hop5"]
     await weave(bot, dict.fromkeys(pairwise(chain), 1))
     assert names(await bot.facts.traverse("hop0")) == chain[1:3]
@@ -65,8 +97,8 @@ async def test_max_hops_is_2_by_default_and_the_walk_goes_no_deeper(bot: AsyncAg
         assert names(await bot.facts.traverse("hop0", max_hops=hops)) == chain[1 : hops + 1]
 
 
-async def test_each_parents_top_k_per_hop_strongest_pairs_are_kept_20_by_default(bot: AsyncAgentScope) -> None:
-    """The walk trims before it expands: a hop has at most K times as many as the one before."""
+async def test_of_each_node_the_strongest_pairs_are_followed_twenty_unless_said_otherwise(bot: AsyncAgentScope) -> None:
+    """Before the next hop begins, so that none is more than so many times as wide as the one before."""
     await weave(bot, star("seed1", 22) | {("seed1", "spoke21"): 2, ("spoke21", "leaf1"): 1, ("spoke20", "leaf2"): 1})
     walk = await bot.facts.traverse("seed1", **ALL)
     first = [one.name for one in walk.nodes if one.hop == 1]
@@ -77,7 +109,7 @@ async def test_each_parents_top_k_per_hop_strongest_pairs_are_kept_20_by_default
     assert len((await bot.facts.traverse("seed1", top_k_per_hop=100, **ALL)).nodes) == 24
 
 
-async def test_min_co_occur_is_the_fewest_observations_of_a_pair(bot: AsyncAgentScope) -> None:
+async def test_pairs_that_too_few_memories_name_are_not_walked(bot: AsyncAgentScope) -> None:
     await weave(bot, {("seed1", "often1"): 3, ("seed1", "rare1"): 1, ("often1", "far1"): 2})
     assert names(await bot.facts.traverse("seed1", **ALL)) == ["often1", "rare1", "far1"]
     assert names(await bot.facts.traverse("seed1", min_co_occur=2, **ALL)) == ["often1", "far1"]
@@ -85,7 +117,7 @@ async def test_min_co_occur_is_the_fewest_observations_of_a_pair(bot: AsyncAgent
     assert names(await bot.facts.traverse("seed1", min_co_occur=3, top_k_per_hop=1, **ALL)) == ["often1"]
 
 
-async def test_max_nodes_is_a_hard_bound_and_truncated_is_true_when_it_is_hit(bot: AsyncAgentScope) -> None:
+async def test_no_more_nodes_come_than_are_allowed_and_the_answer_says_so(bot: AsyncAgentScope) -> None:
     await weave(bot, star("seed1", 3) | {("spoke0", "leaf1"): 1})
     for most in (1, 2, 3):
         walk = await bot.facts.traverse("seed1", max_nodes=most, **ALL)
@@ -94,9 +126,39 @@ async def test_max_nodes_is_a_hard_bound_and_truncated_is_true_when_it_is_hit(bo
     assert (len(whole.nodes), whole.truncated) == (4, False)
 
 
+async def test_four_hundred_nodes_come_where_no_bound_is_given(bot: AsyncAgentScope) -> None:
+    spokes = [f"spoke{number:02}" for number in range(20)]
+    groups = [("seed1", spoke) for spoke in spokes]
+    groups += [
+        (spoke, *(f"{spoke} leaf{at}" for at in part)) for spoke in spokes for part in (range(14), range(14, 20))
+    ]
+    await weave(bot, dict.fromkeys(groups, 1))
+    walk = await bot.facts.traverse("seed1", **ALL)
+    assert (len(walk.nodes), walk.truncated) == (400, True)
+    assert len((await bot.facts.traverse("seed1", max_nodes=5000, **ALL)).nodes) == 420
+
+
+async def test_a_deployment_sets_what_is_a_hub_and_how_hops_are_trimmed(space: Space) -> None:
+    services = space.services
+    changes = {"traverse_hub_share": 0.5, "traverse_rank_by": "co_occur"}
+    other = await assemble(services.settings.model_copy(update=changes), services.database, services.embedder)
+    pairs = [*[("seed1", "user")] * 2, ("seed1", "rare1"), *(("user", f"spoke{number}") for number in range(3))]
+    await space.remember_all({"content": f"{at}", "entities": list(pair)} for at, pair in enumerate(pairs))
+
+    async def walked(services: Services, **fields: Any) -> tuple[list[str], list[str]]:
+        request = TraverseRequest(agent_id=space.agent_id, seed_entity="seed1", max_hops=1, **fields)
+        walk = await services.entity_graph.traverse(DEFAULT_SCOPE, request)
+        return names(walk), walk.hubs
+
+    assert await walked(services) == (["rare1", "user"], [])
+    assert await walked(other) == (["user", "rare1"], ["user"])
+    # What a request says goes before it.
+    assert await walked(other, hub_share=0, rank_by="cosine") == (["rare1", "user"], [])
+
+
 class TestHubs:
-    async def test_a_hub_is_reported_and_listed_but_not_expanded(self, bot: AsyncAgentScope) -> None:
-        """A node with a total degree of at least `hub_degree` is one, and it counts toward `max_nodes`."""
+    async def test_a_hub_is_shown_and_named_and_the_walk_ends_there(self, bot: AsyncAgentScope) -> None:
+        """By its degree; and it takes a place among the nodes."""
         await weave(bot, {("seed1", "user"): 1, ("seed1", "quiet1"): 1, ("quiet1", "leaf1"): 1} | star("user", 4))
         walk = await bot.facts.traverse("seed1", hub_degree=5, **ALL)
         assert (walk.hubs, sorted(names(walk))) == (["user"], ["leaf1", "quiet1", "user"])
@@ -105,15 +167,13 @@ class TestHubs:
         assert (plain.hubs, len(plain.nodes)) == ([], 7)
         assert (await bot.facts.traverse("seed1", hub_degree=5, max_nodes=2, **ALL)).truncated
 
-    async def test_the_seed_always_expands(self, bot: AsyncAgentScope) -> None:
+    async def test_a_walk_begins_from_a_hub_as_from_anything_else(self, bot: AsyncAgentScope) -> None:
         await weave(bot, star("user", 5))
         walk = await bot.facts.traverse("user", hub_degree=1, hub_share=1.0)
         assert len(walk.nodes) == 5
         assert sorted(walk.hubs) == sorted(names(walk))
 
-    async def test_a_node_is_a_hub_when_the_edge_that_reached_it_is_at_most_this_share_of_its_degree(
-        self, bot: AsyncAgentScope
-    ) -> None:
+    async def test_what_was_reached_by_a_small_part_of_its_degree_is_a_hub(self, bot: AsyncAgentScope) -> None:
         await weave(bot, {("seed1", "user"): 1, ("seed2", "user"): 2} | star("user", 7))
         for seed, share, expected in (("seed1", 0.1, True), ("seed1", 0.09, False), ("seed2", 0.1, False)):
             walk = await bot.facts.traverse(seed, hub_share=share)
@@ -146,7 +206,7 @@ class TestRankBy:
             ("cosine", {"middle1": 3 / 9**0.5, "rare1": 1.0, "user": 4 / 64**0.5}),
         ],
     )
-    async def test_the_per_hop_trim_goes_by_co_occur_specificity_or_cosine(
+    async def test_each_hop_keeps_the_best_by_number_by_rarity_or_by_both(
         self, woven: AsyncAgentScope, rank_by: str, expected: dict[str, float]
     ) -> None:
         walk = await woven.facts.traverse("seed1", max_hops=1, rank_by=rank_by, hub_share=0)
@@ -162,9 +222,9 @@ class TestRankBy:
 
 
 class TestTime:
-    """`as_of` keeps observations valid at that instant."""
+    """What held at a moment."""
 
-    async def test_a_read_with_as_of_sums_only_observations_valid_at_that_instant(self, bot: AsyncAgentScope) -> None:
+    async def test_at_a_moment_only_what_held_then_is_counted(self, bot: AsyncAgentScope) -> None:
         await weave(bot, {("seed1", "early1"): 2}, valid_from="2026-01-01", valid_until="2026-03-01")
         await weave(bot, {("seed1", "early1"): 1, ("seed1", "late1"): 1}, valid_from="2026-02-01")
 
@@ -219,6 +279,10 @@ class TestTime:
         assert names(await bot.facts.traverse("seed1")) == ["first1"]
         await bot.memories.delete(first.id)
         assert names(await bot.facts.traverse("seed1")) == []
+        # Of what was purged nothing is left, at no moment.
+        await bot.memories.purge(first.id)
+        assert not (await bot.facts.traverse("first1", as_of="2026-01-15")).found
+        assert names(await bot.facts.traverse("seed1", as_of="2026-01-15")) == []
 
 
 async def test_merged_names_are_one_node_until_that_is_taken_back(bot: AsyncAgentScope, web: httpx.AsyncClient) -> None:

@@ -88,7 +88,8 @@ def test_values_that_ended_before_the_day_need_not_be_known(values: list[Value],
 
 def test_names_go_before_tenses_and_an_ontology_before_what_is_built_in() -> None:
     plain = Cardinalities()
-    assert all(map(plain.one, ("works_at", "worked_at", "lived_in", "location", "was_located_in", "was_employed_by")))
+    assert all(map(plain.one, ("works_at", "employed_by", "employer", "lives_in", "located_in", "location")))
+    assert all(map(plain.one, ("worked_at", "lived_in", "was_located_in", "was_employed_by")))
     assert not any(map(plain.one, ("depends_on", "works_for", "likes")))
     assert plain.past("lived_in")
     assert plain.past("was_located_in")

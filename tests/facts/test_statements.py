@@ -51,6 +51,24 @@ async def test_what_a_supersession_does_not_state_again_is_closed(teller: Teller
     assert set(await teller.stated()) == {A_R_B}
 
 
+async def test_what_is_superseded_before_it_begins_is_not_to_begin_any_more(teller: Teller) -> None:
+    to_move = from_("user", "lives_in", "Rome", "2100-01-01")
+    first = await teller.say("to move", to_move, from_("user", "likes", "Rome", "2100-01-01"))
+    assert await teller.current() == await teller.current("likes") == {"rome"}
+    await teller.supersede(first.id, "to stay", ["user", "lives_in", "Oslo"])
+    assert (await teller.current(), await teller.current("likes")) == ({"oslo"}, set())
+    assert set(await teller.stated(include_ended=True)) >= {("user", "likes", "rome")}
+    wanted = FactFilter(user_id=None, subject="user", object="Rome")
+    chains = await teller.services.facts.recall_graph(
+        DEFAULT_SCOPE, teller.space.agent_id, "Rome", user_id=None, hops=2, valid_at=None, known_at=None, limit=9
+    )
+    assert len(chains) == 0
+    page = await teller.services.facts.query(
+        DEFAULT_SCOPE, teller.space.agent_id, wanted, valid_at=None, known_at=None, limit=9
+    )
+    assert len(page.data) == 2
+
+
 async def test_what_is_put_between_two_values_of_a_key_holds_until_the_next(teller: Teller) -> None:
     day = datetime(2024, 1, 1, tzinfo=UTC)
     await teller.set("deps", "first", A_R_B, valid_from=day)
@@ -123,15 +141,22 @@ async def test_a_text_says_whether_it_names_both_ends(teller: Teller) -> None:
     assert found == {"hague": "inferred", "billing service": "inferred", "mopsa": "extracted"}
 
 
-@pytest.mark.parametrize("end", ["it", "go", "x" * 257])
+@pytest.mark.parametrize("end", ["it", "go", "x" * 257, "\ufb01" * 129])
 async def test_an_end_that_names_nothing_is_refused_by_name(teller: Teller, end: str) -> None:
+    memory = await teller.say("Anna knows Bert", ["Anna", "knows", "Bert"])
     for relation, field in (((end, "knows", "Anna"), "subject"), (("Anna", "knows", end), "object")):
         with pytest.raises(InvalidInputProblem) as refused:
             await teller.say("text", ["Anna", "knows", "Bert"], relation)
         assert refused.value.errors[0].field == f"relations.1.{field}"
         with pytest.raises(InvalidInputProblem):
             await teller.set("key", "text", relation)
-    assert await teller.lines() == []
+        with pytest.raises(InvalidInputProblem):
+            await teller.change(memory.id, relations=[relation])
+        with pytest.raises(InvalidInputProblem):
+            await teller.supersede(memory.id, "another", relation)
+        with pytest.raises(InvalidInputProblem):
+            await teller.space.remember_all([{"content": "text", "relations": [relation]}])
+    assert set(await teller.stated()) == {("anna", "knows", "bert")}
 
 
 def test_a_memory_declares_at_most_eight_relations_in_lower_snake_case() -> None:

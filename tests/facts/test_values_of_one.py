@@ -1,7 +1,4 @@
-"""Relations of which a subject has one value at a time: which value is current, whatever came in which order.
-
-Each test says in its first words the rule that it holds.
-"""
+"""Relations of which a subject has one value at a time: which value is current, whatever came in which order."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ def teller(space: Space) -> Teller:
     return Teller(space)
 
 
-async def test_the_newer_value_stays_current_and_the_older_one_closes_when_the_newer_starts(teller: Teller) -> None:
+async def test_a_newer_value_ends_the_older_one_where_it_begins(teller: Teller) -> None:
     await teller.say("Anna works at Initech.", from_("Anna", "works_at", "Initech", "2024-01-01"))
     await teller.say("Anna works at Globex.", from_("Anna", "works_at", "Globex", "2024-03-01"))
     assert await teller.current("works_at", "Anna") == {"globex"}
@@ -32,7 +29,7 @@ async def test_the_newer_value_stays_current_and_the_older_one_closes_when_the_n
     assert await teller.current("works_at", "Anna", datetime(2024, 2, 1, tzinfo=UTC)) == {"initech"}
 
 
-async def test_values_order_by_the_day_they_start_then_by_arrival(teller: Teller) -> None:
+async def test_the_later_day_wins_and_of_one_day_who_came_last(teller: Teller) -> None:
     await teller.say("later day, told first", from_("user", "lives_in", "Paris", "2024-10-02"))
     await teller.say("earlier day, told later", from_("user", "lives_in", "London", "2024-10-01"))
     assert await teller.current() == {"paris"}
@@ -45,7 +42,7 @@ async def test_values_order_by_the_day_they_start_then_by_arrival(teller: Teller
     assert await teller.current(at=datetime(2024, 10, 1, 12, tzinfo=UTC)) == {"london"}
 
 
-async def test_racing_writers_agree_on_one_current_value(teller: Teller) -> None:
+async def test_of_many_who_write_at_once_one_value_stands(teller: Teller) -> None:
     cities = [f"City{number}" for number in range(8)]
     await asyncio.gather(*(teller.say(f"I am in {city}", ["user", "lives_in", city]) for city in cities))
     assert len(await teller.current()) == 1
@@ -55,7 +52,7 @@ async def test_racing_writers_agree_on_one_current_value(teller: Teller) -> None
     assert {line.valid_until for line in ended} - {None} <= {line.valid_from for line in ended}
 
 
-async def test_a_value_stated_again_while_that_close_runs_is_kept_open(teller: Teller) -> None:
+async def test_who_says_the_older_value_again_meanwhile_keeps_it(teller: Teller) -> None:
     await teller.say("London it is", ["user", "lives_in", "London"])
     for _ in range(4):
         await asyncio.gather(
@@ -67,7 +64,7 @@ async def test_a_value_stated_again_while_that_close_runs_is_kept_open(teller: T
     assert await teller.current() == {"london"}
 
 
-async def test_within_one_write_the_later_stated_value_is_newer(teller: Teller) -> None:
+async def test_of_what_one_memory_says_the_last_stands(teller: Teller) -> None:
     await teller.say("Paris, no: Rome", ["user", "lives_in", "Paris"], ["user", "lives_in", "Rome"])
     assert await teller.current() == {"rome"}
     items = [{"content": f"in {city}", "relations": [["user", "lives_in", city]]} for city in ("Oslo", "Bern", "Kyiv")]
@@ -76,7 +73,7 @@ async def test_within_one_write_the_later_stated_value_is_newer(teller: Teller) 
 
 
 @pytest.mark.parametrize("first", [0, 1], ids=["past first", "past last"])
-async def test_within_one_write_an_undated_value_in_the_past_tense_is_older_than_a_dated_one_in_either_order(
+async def test_what_was_once_and_has_no_date_comes_before_what_the_same_memory_dates(
     teller: Teller, first: int
 ) -> None:
     relations = [["user", "lived_in", "London"], from_("user", "lives_in", "Paris", "2025-10-01")]
@@ -91,8 +88,8 @@ async def test_a_past_tense_is_the_same_slot(teller: Teller) -> None:
     assert {line.object for line in await teller.lines(subject="Acme")} == {"berlin"}
 
 
-async def test_a_value_is_judged_at_its_newest_row(teller: Teller) -> None:
-    """London from Oct 15, Paris from Oct 14, London from Oct 13 leaves London current."""
+async def test_of_a_value_that_was_said_several_times_the_latest_counts(teller: Teller) -> None:
+    """What an older statement of it held for stays what it was."""
     for number, (city, day) in enumerate((("London", 15), ("Paris", 14), ("London", 13))):
         await teller.say(f"told {number}", from_("user", "lives_in", city, f"2025-10-{day}"))
     assert await teller.current() == {"london"}
@@ -100,8 +97,7 @@ async def test_a_value_is_judged_at_its_newest_row(teller: Teller) -> None:
     assert await teller.current(at=datetime(2025, 10, 14, 12, tzinfo=UTC)) == {"paris"}
 
 
-async def test_a_value_stated_with_its_own_end_is_never_closed_early(teller: Teller) -> None:
-    """London until December stays current beside the newer value until that end."""
+async def test_what_was_said_to_end_holds_until_then_beside_what_is_newer(teller: Teller) -> None:
     until = datetime.now(UTC) + 30 * 24 * HOUR
     await teller.say("London for now", from_("user", "lives_in", "London", "2024-01-01", until.isoformat()))
     await teller.say("Paris too", from_("user", "lives_in", "Paris", "2024-06-01"))
@@ -113,7 +109,7 @@ async def test_a_value_stated_with_its_own_end_is_never_closed_early(teller: Tel
     assert await teller.current("located_in") == {"rome", "oslo"}
 
 
-async def test_an_undo_makes_the_restored_value_current_and_the_other_closes_and_its_row_stays_live(
+async def test_what_is_restored_stands_from_then_on_and_the_memory_of_the_other_stays(
     teller: Teller,
 ) -> None:
     london = await teller.set("home", "London", ["user", "lives_in", "London"])
@@ -127,8 +123,7 @@ async def test_an_undo_makes_the_restored_value_current_and_the_other_closes_and
     assert (await teller.space.get(paris.id)).status == "current"
 
 
-async def test_an_undo_restores_from_the_facts_own_later_start(teller: Teller) -> None:
-    """Moving to Berlin on Dec 1."""
+async def test_what_is_restored_and_begins_later_begins_then(teller: Teller) -> None:
     start = (datetime.now(UTC) + 60 * 24 * HOUR).replace(hour=0, minute=0, second=0, microsecond=0)
     await teller.say("Paris", ["user", "lives_in", "Paris"])
     berlin = await teller.say("moving", from_("user", "lives_in", "Berlin", start.isoformat()))
@@ -140,7 +135,7 @@ async def test_an_undo_restores_from_the_facts_own_later_start(teller: Teller) -
     assert lines["user", "lives_in", "paris"].valid_until == start
 
 
-async def test_a_value_dated_on_a_later_day_still_wins_over_an_undo_and_so_does_one_stated_after_it(
+async def test_a_later_day_and_what_is_said_afterwards_go_before_what_was_restored(
     teller: Teller,
 ) -> None:
     tomorrow = datetime.now(UTC) + 24 * HOUR
@@ -154,7 +149,7 @@ async def test_a_value_dated_on_a_later_day_still_wins_over_an_undo_and_so_does_
     assert await teller.current(at=now) == {"oslo"}
 
 
-async def test_undoing_back_and_forth_adds_no_weight(teller: Teller) -> None:
+async def test_restoring_again_and_again_counts_once(teller: Teller) -> None:
     london = await teller.set("home", "London", ["user", "lives_in", "London"], ["London", "part_of", "England"])
     paris = await teller.set("home", "Paris", ["user", "lives_in", "Paris"])
     for _ in range(3):
@@ -175,7 +170,7 @@ async def test_what_is_restored_while_it_is_current_is_said_again(teller: Teller
     assert (await teller.space.get(london.id)).version == version
 
 
-async def test_a_close_is_replayed_as_of_the_write_that_made_it_so_a_value_stated_since_stays_current(
+async def test_what_is_settled_late_is_settled_as_of_the_writes_that_said_it(
     teller: Teller,
 ) -> None:
     """Here a close cannot fail by itself; what is settled later is settled as the writes would have."""

@@ -7,12 +7,15 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
 
 from engram.db.database import Database
+from engram.entities.projection import EntityProjection
 from engram.jobs.schemas import JobsRetry, JobStatus
+from engram.memories.changes.schemas import MemoryUpdate
 from engram.memories.projections import Projector, Settle
 from engram.services import Services
 from engram.settings import Settings
@@ -101,6 +104,51 @@ async def test_one_memory_that_cannot_be_done_holds_up_no_other_and_is_given_up(
             await until_nothing_is_owed(services)
             await until(services, dead[0].id, JobStatus.done)
         assert sorted(picky.made) == sorted(written)
+
+
+async def test_names_that_could_not_be_looked_for_are_counted_and_found_later_in_the_texts_of_then(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text that has changed since is given up by the job that had it: what counts is what the memory says now."""
+    recognise, broken = EntityProjection._recognise_group, True
+
+    async def recognised(*args: Any) -> None:
+        if broken:
+            raise ValueError("no names today")
+        await recognise(*args)
+
+    changed = settings.model_copy(update={"job_retry_seconds": 0.05, "job_attempts": 1000})
+    async with opened(changed, HashEmbedder()) as services:
+        space = await new_space(services)
+        await space.remember("The ledger is in Porto", entities=["Zyra", "ledger", "Porto"])
+        monkeypatch.setattr(EntityProjection, "_recognise_group", recognised)
+        kept, moved = [await space.remember(f"{number} Zyra saw Porto") for number in range(2)]
+        assert (kept.linked, moved.linked, await space.entities(kept.id)) == (False, False, {})
+        owed = (await space.stats()).projections["entities"]
+        assert (owed.pending, owed.failed, await services.projector.pending()) == (0, 2, 2)
+        async with working(services):
+            await let_time_pass(services, timedelta(minutes=1))
+            async with asyncio.timeout(WAIT_SECONDS):
+                while not (found := await jobs_of(services)) or found[0].attempts < 2:  # noqa: ASYNC110
+                    await asyncio.sleep(0.02)
+            assert (found[0].projection, found[0].error, found[0].total) == ("entities", "ValueError", 2)
+        # Nobody is at it while the text changes.
+        update = MemoryUpdate(content="Nobody saw the ledger")
+        await services.changes.revisions.update(DEFAULT_SCOPE, moved.id, update)
+        broken = False
+        async with working(services):
+            await let_time_pass(services, timedelta(seconds=1))
+            # The job had both memories, and does the one that still is what it was.
+            assert (await until(services, found[0].id, JobStatus.done)).done == 1
+            assert set(await space.entities(kept.id)) == {"Zyra", "Porto"}
+        assert (await space.entities(moved.id), await services.projector.pending()) == ({}, 1)
+        assert await services.projector.run(DEFAULT_SCOPE, UUID(space.agent_id), [UUID(moved.id)], changed=True)
+        assert await services.projector.pending() == 0
+        assert set(await space.entities(moved.id)) == {"ledger"}
+        related = await services.entity_graph.related(
+            DEFAULT_SCOPE, space.agent_id, "Zyra", as_of=None, min_co_occur=1, limit=9, cursor=None
+        )
+        assert {one.name: one.co_occur for one in related.data} == {"porto": 2, "ledger": 1}
 
 
 async def test_a_memory_that_is_deleted_is_owed_nothing(settings: Settings) -> None:

@@ -9,6 +9,9 @@ from uuid import UUID
 import pytest
 
 from engram.db.database import driver
+from engram.entities.graph.schemas import TraverseRequest
+from engram.facts.schemas import FactBatch, FactItem
+from engram.facts.triples.service import TripleQuestion
 from engram.graph.schemas import RelationType
 from engram.jobs.schemas import JobStatus
 from engram.services import Services
@@ -149,3 +152,34 @@ async def test_two_who_ask_at_once_get_the_same_job(services: Services) -> None:
     assert ended.total == 30
     again = await services.jobs.rebuild_links(DEFAULT_SCOPE, space.agent_id)
     assert again.id != ended.id
+
+
+async def test_what_facts_name_that_was_not_known_when_they_were_appended_is_made_entities(services: Services) -> None:
+    """As of facts of before revision 0015: they are walked then, and found by what they name."""
+    space = await new_space(services)
+    texts = [("Zyra", "runs", "Old Mills"), ("the old mill", "is_in", "Port Aleph"), ("it", "is", "Kestrel")]
+    items = [FactItem(subject=subject, predicate=predicate, object=object) for subject, predicate, object in texts]
+    await services.facts.append_many(DEFAULT_SCOPE, FactBatch(agent_id=space.agent_id, items=items))
+    agent = UUID(space.agent_id)
+    shown = "SELECT id, updated_at, status, subject, object FROM facts WHERE agent_id = $1 ORDER BY id"
+    async with services.database.transaction() as connection:
+        raw = driver(connection)
+        await raw.execute("UPDATE facts SET subject_entity = NULL, object_entity = NULL WHERE agent_id = $1", agent)
+        await raw.execute("DELETE FROM entities WHERE agent_id = $1", agent)
+        before = await raw.fetch(shown, agent)
+
+    async def walked() -> list[str]:
+        request = TraverseRequest(agent_id=space.agent_id, seed_entity="Zyra", labeled=True)
+        walk = await services.entity_graph.traverse(DEFAULT_SCOPE, request)
+        return [node.name for node in walk.nodes]
+
+    assert await walked() == []
+    await rebuild(space)
+    assert await walked() == ["old mill", "port aleph"]
+    asked = TripleQuestion(agent_id=space.agent_id, entity="kestrel")
+    (line,) = (await services.triples.list(DEFAULT_SCOPE, asked, limit=10, cursor=None)).data
+    assert (line.subject, line.object) == ("it", "kestrel")
+    async with services.database.snapshot() as connection:
+        assert await driver(connection).fetch(shown, agent) == before
+    await rebuild(space)
+    assert await walked() == ["old mill", "port aleph"]

@@ -1,6 +1,5 @@
-"""Sensitive memories: "A high-sensitivity bulk entry projects nothing; a high memory.set projects only the edges of the
-entities its writer declared, never its text."
-"""
+"""What follows from a sensitive memory: nothing where it came in bulk, else what its writer declared; of its text
+nothing."""
 
 from __future__ import annotations
 
@@ -74,7 +73,7 @@ async def rebuilt(space: Space, id: str) -> None:
     assert await space.services.projector.run(DEFAULT_SCOPE, UUID(space.agent_id), [UUID(id)], changed=True)
 
 
-async def test_a_high_sensitivity_bulk_entry_projects_nothing(space: Space) -> None:
+async def test_nothing_follows_from_what_is_sensitive_and_came_in_bulk(space: Space) -> None:
     (id,) = ids(await space.remember_all([{"content": TEXT, **HIGH}]))
     await space.remember("Who is Alice Moreau?", entities=["Alice Moreau", "Wrist"])
     await rebuilt(space, id)
@@ -91,7 +90,9 @@ async def test_a_high_sensitivity_bulk_entry_projects_nothing(space: Space) -> N
 
 
 @pytest.mark.parametrize("by_key", [True, False])
-async def test_a_high_set_projects_only_what_its_writer_declared_and_never_its_text(space: Space, by_key: bool) -> None:
+async def test_from_a_sensitive_memory_follows_what_was_declared_and_nothing_of_its_text(
+    space: Space, by_key: bool
+) -> None:
     memory = await put(space, **HIGH) if by_key else await space.remember(TEXT, **HIGH)
     await space.remember("Who is Alice Moreau?", entities=["Alice Moreau", "Wrist"])
     await rebuilt(space, memory.id)

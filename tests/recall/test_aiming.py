@@ -99,7 +99,9 @@ async def test_the_filter_counts_without_words_too(space: Space) -> None:
 
 async def test_names_that_nothing_has_bring_up_nothing(space: Space) -> None:
     await named(space, "reads invoices", "billing service")
-    assert await asked(space, entity_filter=["nobody", "it"]) == await asked(space)
+    nothing = ["nobody", "it", "oh", "do", "x" * 300, "\ufb01" * 200]
+    assert await asked(space, entity_filter=nothing) == await asked(space)
+    assert await asked(space, entity_filter=[*nothing, "billing services"]) != await asked(space)
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "graph"])

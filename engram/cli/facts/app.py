@@ -14,6 +14,7 @@ from engram.cli.facts.changing import append_fact, delete_fact, restore_fact, un
 from engram.cli.facts.finding import list_facts, recall_graph, show_fact
 from engram.cli.facts.importing import import_facts
 from engram.cli.facts.merging import list_merges, merge_names, undo_merge
+from engram.cli.facts.ontology import ontology
 from engram.cli.facts.triples import expire_by_adapter, list_triples
 
 app = typer.Typer(help="Facts: subject, predicate, object, and answers by chains of them.", no_args_is_help=True)
@@ -36,6 +37,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "triples": list_triples,
     "compute": compute,
     "expire": expire_by_adapter,
+    "ontology": ontology,
 }
 for name, command in _COMMANDS.items():
     app.command(name)(command)

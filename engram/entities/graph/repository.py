@@ -68,8 +68,10 @@ class Observed:
 class Merged:
     """Entities that were merged, by the id of the first of each group."""
 
-    def __init__(self, groups: Iterable[Entity] = ()) -> None:
+    def __init__(self, groups: Iterable[Entity] = (), names: Mapping[str, Entity] | None = None) -> None:
+        """``names`` are the groups by each of their canonical names, also those that no memory has."""
         self.nodes = list(groups)
+        self.names = names or {}
         self._of = {id: entity for entity in self.nodes for id in entity.ids}
 
     def entity(self, row: Mapping[str, Any] | asyncpg.Record) -> Entity:

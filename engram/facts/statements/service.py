@@ -44,11 +44,13 @@ class StatementService:
         agent_id: UUID,
         memory_ids: Collection[UUID],
         *,
+        at: datetime | None = None,
         restored: Mapping[UUID, datetime] | None = None,
     ) -> None:
         """Let the statements of memories follow from their rows, and settle the slots in which they are; and let their
         numbers follow.
 
+        ``at`` is when the memories came to be what they are, from which on what they state is known; default: now.
         ``restored`` says which of them are restored or said again, and when: what they say holds from then on, or from
         its own later start.
         """
@@ -74,7 +76,7 @@ class StatementService:
             for each in restated(memory, known.get(memory.id, []), said[memory.id])
         ]
         mine = [row for rows in known.values() for row in rows]
-        await self._write(connection, scope, agent_id, mine, new, cardinalities)
+        await self._write(connection, scope, agent_id, mine, new, cardinalities, at=at)
 
     async def state_next(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, *, after: UUID | None, most: int
@@ -170,6 +172,7 @@ class StatementService:
         new: Sequence[NewStatement],
         cardinalities: Cardinalities,
         *,
+        at: datetime | None = None,
         from_: Mapping[UUID, datetime] | None = None,
     ) -> list[Closure]:
         """Settle the slots of statements that were changed or are new, and write what changed in them."""
@@ -181,7 +184,8 @@ class StatementService:
         rows = [*{**beside, **{row.id: row for row in mine}}.values()]
         added = {statement.row.id for statement in new}
         changed = settle([*rows, *(statement.row for statement in new)], cardinalities)
-        now = max([datetime.now(UTC), *(row.updated_at + TICK for row in rows if row.updated_at is not None)])
+        # With the memory, so that who asks for what was known when it was written finds what it states, too.
+        now = max([at or datetime.now(UTC), *(row.updated_at + TICK for row in rows if row.updated_at is not None)])
         if held := [row for row in rows if row.held_until != row.held_before]:
             await statements.hold(agent_id, held)
         if new:

@@ -150,7 +150,7 @@ class RestorationService:
         await self._reindexing.replace(connection, scope, agent_id, id, read.found_by, standing=not memory.deleted)
         await self._writing.writer.owe(connection, scope, agent_id, [id], now, changed=True)
         await self._writing.statements.restate(
-            connection, scope, agent_id, {id, *between.ids}, restored={id: now if undone else min(begins, now)}
+            connection, scope, agent_id, {id, *between.ids}, at=now, restored={id: now if undone else min(begins, now)}
         )
         await self._writing.entities.recount(connection, scope, agent_id, {id, *between.ids})
         replaced = [between.before.id] if between.before is not None else []

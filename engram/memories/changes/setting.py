@@ -171,7 +171,7 @@ class SettingService:
         until = ends(value.item.valid_until, begins, between.after)
         await successions.cut(between, begins, until, ended_by="set", now=now)
         await successions.draw(row.id, begins, between, now=now)
-        await self._writing.statements.restate(connection, scope, value.agent_id, {row.id, *between.ids})
+        await self._writing.statements.restate(connection, scope, value.agent_id, {row.id, *between.ids}, at=now)
         await self._writing.entities.recount(connection, scope, value.agent_id, {row.id, *between.ids})
         await self._note(connection, scope, Action.memory_set, value.agent_id, row.id, between)
         return row.id, True
@@ -212,7 +212,7 @@ class SettingService:
         ):
             raise _Overtaken
         await successions.draw(id, begins, between, now=now)
-        await self._writing.statements.restate(connection, scope, value.agent_id, {id, *between.ids})
+        await self._writing.statements.restate(connection, scope, value.agent_id, {id, *between.ids}, at=now)
         await self._writing.entities.recount(connection, scope, value.agent_id, {id, *between.ids})
         await self._note(connection, scope, Action.memory_supersede, value.agent_id, id, between)
         return id, id == row.id
