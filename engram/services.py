@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from asyncpg import InsufficientPrivilegeError
@@ -29,6 +29,8 @@ from engram.entities.memories.service import EntityMemoryService
 from engram.entities.projection import EntityProjection
 from engram.entities.service import EntityService
 from engram.entities.taxonomy.service import TaxonomyService
+from engram.entities.vectors.projection import EntityVectorProjection
+from engram.entities.vectors.service import ENTITY_VECTORS, EntityVectors
 from engram.facts.erasing import FactErasing
 from engram.facts.ontology.service import OntologyService
 from engram.facts.quantities.answering import ComputingService
@@ -48,7 +50,7 @@ from engram.jobs.worker import Worker
 from engram.memories.changes.reindexing import Reindexing
 from engram.memories.changes.service import MemoryChanges
 from engram.memories.changes.writing import Writing
-from engram.memories.projections import Projector
+from engram.memories.projections import Projection, Projector
 from engram.memories.registration import register_model
 from engram.memories.service import MemoryService
 from engram.memories.texts import MemoryTexts
@@ -148,6 +150,8 @@ async def assemble(
     Raises ConfigurationProblem where the database holds memories embedded by another model.
     """
     tuning = tuning or Tuning()
+    if tuning.recall.entity_vectors is None:
+        tuning = replace(tuning, recall=replace(tuning.recall, entity_vectors=settings.entity_vectors))
     model = embedder.model
     threshold = tuning.graph.thematic_threshold
     if threshold is None:
@@ -156,18 +160,18 @@ async def assemble(
     tenants = TenantDatabase(database)
     decay = Decay().changed(settings.decay_multipliers, settings.hop_penalty)
     agents = AgentService(tenants)
-    projector = Projector(
-        database,
-        tenants,
-        [
-            EntityProjection(tenants, agents, MemoryTexts(), enabled=settings.entity_recognition != "off"),
-            ThematicProjection(tenants, agents, index, threshold, tuning.graph),
-        ],
-    )
+    projections: list[Projection] = [
+        EntityProjection(tenants, agents, MemoryTexts(), enabled=settings.entity_recognition != "off"),
+        ThematicProjection(tenants, agents, index, threshold, tuning.graph),
+    ]
+    leads = bool(tuning.recall.entity_vectors)
+    if leads:
+        projections.insert(1, EntityVectorProjection(tenants, agents, embedder, index))
+    projector = Projector(database, tenants, projections)
     abandoned = AbandonedImports(database, tenants)
     # Each holds a connection for long.
     at_once = max(1, settings.pool_size // 4)
-    entities = EntityService()
+    entities = EntityService(EntityVectors(made=leads))
     writer = MemoryWriter(index, entities, projector)
     proposes = settings.entity_recognition == "rules"
     memories = MemoryService(
@@ -230,6 +234,7 @@ async def assemble(
             tuning=tuning.memory,
             longest_line=settings.max_body_bytes,
             at_once=at_once,
+            owed=[ENTITY_VECTORS] if leads else [],
         ),
         abandoned=abandoned,
         jobs=JobService(database, tenants, agents, communities=settings.entity_communities),

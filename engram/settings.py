@@ -98,6 +98,12 @@ class Settings(BaseSettings):
         description="off: only what writers declare; known: declared names, wherever they stand; "
         "rules: runs of capitalised words are names too.",
     )
+    entity_vectors: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="How much an entity weighs that a query names in other words; 0: no vectors of entities are made.",
+    )
 
     # Memories
     recovery_days: int = Field(

@@ -13,7 +13,8 @@ EntityRecognition = Literal["off", "known", "rules"]
 """How names are found in texts; see the setting of that name."""
 
 WRITE_TIME = frozenset({"passage_chars", "thematic_degree", "thematic_min_bytes", "thematic_threshold"})
-"""Fields that decide what is stored when a memory arrives. The others act when something is asked."""
+"""Fields that decide what is stored when a memory arrives. The others act when something is asked. Of
+``entity_vectors`` it matters here whether it is 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ HELD_BY_AGENT = (
     "co_occurrences",
     "entity_pairs",
     "entity_degrees",
+    "entity_vectors",
     "mentions",
     "entity_aliases",
     "entities",

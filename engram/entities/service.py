@@ -11,10 +11,14 @@ from uuid_utils.compat import uuid7
 from engram.entities.declaration import Declaration
 from engram.entities.occurring.repository import Changes, OccurrenceRepository
 from engram.entities.repository import EntityRepository, Mention
+from engram.entities.vectors.service import EntityVectors
 from engram.tenants.scope import Scope
 
 
 class EntityService:
+    def __init__(self, vectors: EntityVectors | None = None) -> None:
+        self._vectors = vectors or EntityVectors(made=False)
+
     async def declare(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, declaration: Declaration
     ) -> None:
@@ -51,7 +55,19 @@ class EntityService:
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]
     ) -> None:
         """Take the mentions of memories away. Their entities stay: others may name them."""
+        await self.forget_vectors(connection, scope, agent_id, memory_ids)
         await EntityRepository(connection, scope).remove_mentions(agent_id, memory_ids)
+
+    async def forget_vectors(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_ids: Collection[UUID]
+    ) -> None:
+        """Take away the vectors of entities that were made of what these memories say.
+
+        Whoever changes when a memory holds or what it says, or erases it, calls this or ``forget`` in the same
+        transaction, in which the memories are locked.
+        """
+        if memory_ids:
+            await self._vectors.forget(connection, scope, agent_id, sorted(memory_ids))
 
     async def recount(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_ids: Collection[UUID]

@@ -18,7 +18,7 @@ from engram.evaluation.loading import Titles, load
 from engram.evaluation.questions import Question, QuestionSet
 from engram.evaluation.results import Answers, Loaded, Outcome
 from engram.evaluation.scratch import ScratchDatabases, scratch_databases
-from engram.evaluation.variants import RECOGNITION, Variant
+from engram.evaluation.variants import ENTITY_VECTORS, RECOGNITION, Variant
 from engram.evaluation.vectors import KeptEmbeddings, VectorStore
 from engram.services import Services, assemble
 from engram.settings import Settings
@@ -175,6 +175,7 @@ class Evaluation:
                 "questions": [question.id for question in asked],
                 "request": dict(variant.request),
                 "tuning": asdict(variant.tuning),
+                ENTITY_VECTORS: self._options.settings.entity_vectors,
                 "top_k": self._options.top_k,
             }
         )
@@ -188,8 +189,16 @@ class Evaluation:
             "titles": self._options.titles,
             "language": self._options.language,
             "thematic_threshold": settings.thematic_threshold,
-            "written": variant.written | {RECOGNITION: variant.recognition or settings.entity_recognition},
+            "written": variant.written | self._settled(variant),
             "extractions": questions.extraction_fingerprint,
+        }
+
+    def _settled(self, variant: Variant) -> dict[str, Any]:
+        """What the settings say where a variant says nothing."""
+        settings, made = self._options.settings, variant.written[ENTITY_VECTORS]
+        return {
+            RECOGNITION: variant.recognition or settings.entity_recognition,
+            ENTITY_VECTORS: settings.entity_vectors > 0 if made is None else made,
         }
 
 

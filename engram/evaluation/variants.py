@@ -19,6 +19,7 @@ from engram.recall.tuning import RecallTuning
 from engram.tuning import WRITE_TIME, EntityRecognition, Tuning
 
 RECOGNITION = "entity_recognition"
+ENTITY_VECTORS = "entity_vectors"
 
 EXTRACTION = "extraction"
 """Of what an extractor found in a set's memories, the part that is written with them."""
@@ -57,6 +58,8 @@ _FAMILIES: dict[str, tuple[Any, ...]] = {
     "bm25_b": (0.25, 0.4, 0.6, 0.75),
     "passages": (True, False),
     "names": (True, False),
+    ENTITY_VECTORS: (0.0, 0.25, 0.5, 0.75, 1.0),
+    "entity_vectors_floor": (0.3, 0.4, 0.5, 0.6, 0.7),
     "about_weight": (0.0, 0.5, 1.0, 2.0),
     "phrase_weight": (0.0, 0.3, 0.6),
     "date_weight": (0.0, 1.0, 2.0),
@@ -107,9 +110,12 @@ class Variant:
     def written(self) -> dict[str, Any]:
         """What decides how memories are stored. Variants with the same can be asked of one database."""
         tuned = {name: value for room in _ROOMS for name, value in asdict(getattr(self.tuning, room)).items()}
+        weight = self.tuning.recall.entity_vectors
         return {name: tuned[name] for name in sorted(WRITE_TIME)} | {
             RECOGNITION: self.recognition,
             EXTRACTION: self.extraction.value,
+            # Whether vectors of entities are made; None: as the settings say.
+            ENTITY_VECTORS: None if weight is None else weight > 0,
         }
 
     def with_value(self, name: str, value: Any) -> Variant:

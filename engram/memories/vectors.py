@@ -50,6 +50,13 @@ class VectorIndex:
         """Whether so many vectors of an agent, of about ``stored`` of all agents, are searched through the index."""
         return self.exists and vectors > EXACT_SEARCH_LIMIT * max(1.0, math.sqrt(max(stored, 0.0) / SPARSE_FROM))
 
+    def serves_sql(self, table: str, mine: str, stored: str) -> str:
+        """The same as an expression: the agent's rows, by the condition ``mine``, are counted as far as it takes."""
+        if not self.exists:
+            return "false"
+        most = f"({EXACT_SEARCH_LIMIT:d} * greatest(1, sqrt(greatest({stored}, 0) / {SPARSE_FROM:d})))::bigint"
+        return f"(SELECT count(*) FROM (SELECT FROM {table} WHERE {mine} LIMIT {most} + 1) AS counted) > {most}"
+
     def distance(self, alias: str, query: str, *, indexed: bool) -> str:
         """Cosine distance as an expression; ``query`` is a placeholder of type vector."""
         if indexed:
@@ -62,10 +69,10 @@ class VectorIndex:
 
     @property
     def statements(self) -> dict[str, str]:
-        """What makes the indexes, by name: one of memories, one of passages."""
+        """What makes the indexes, by name: one of memories, one of passages, one of entities."""
         return {
             f"{table}_embedding_{self.model_id:d}_half_idx": self._statement(table)
-            for table in ("memories", "memory_passages")
+            for table in ("memories", "memory_passages", "entity_vectors")
         }
 
     def _statement(self, table: str) -> str:

@@ -26,6 +26,16 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
+class Near:
+    """An entity that is near the query by its vector, above the floor: one that it may name in other words."""
+
+    memory_id: UUID
+    display_name: str
+    similarity: float
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Named:
     """How strongly the query leads to a memory by a name, in (0, 1]."""
 
@@ -42,3 +52,20 @@ def named(query: str, subjects: Iterable[Subject], ignored: frozenset[str]) -> d
         if subject.name in standing:
             found.setdefault(subject.memory_id, Named(1 / (1 + math.log(subject.size)), subject.display_name))
     return found
+
+
+def meant(near: Iterable[Near], *, weight: float, floor: float) -> dict[UUID, Named]:
+    """By memory the strongest entity that is near, as ``named`` does; ties by spelling. ``weight`` is that of one of
+    which the vector is the query's, among one memory."""
+    found: dict[UUID, Named] = {}
+    for one in near:
+        way = Named(weight * rescaled(one.similarity, floor) / (1 + math.log(one.size)), one.display_name)
+        known = found.get(one.memory_id)
+        if way.score > 0 and (known is None or (-way.score, way.entity) < (-known.score, known.entity)):
+            found[one.memory_id] = way
+    return found
+
+
+def rescaled(similarity: float, floor: float) -> float:
+    """A cosine as a share of what lies above ``floor``, in [0, 1]."""
+    return min(1.0, max(0.0, (similarity - floor) / (1 - floor)))

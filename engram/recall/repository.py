@@ -26,7 +26,7 @@ from engram.memories.predicates import Visibility
 from engram.memories.vectors import SEARCH_SETTINGS, VectorIndex
 from engram.recall.asked import AskedTerm
 from engram.recall.frequencies import TermFrequencies
-from engram.recall.naming import Named, Subject
+from engram.recall.naming import Named, Near, Subject
 from engram.recall.pool import Candidates
 from engram.recall.statements.arms import arms
 from engram.recall.statements.candidates import Passages
@@ -51,6 +51,8 @@ class AskedAgent:
     decay_multipliers: dict[str, float]
     hop_penalty: float | None
     """What a hop costs, where the agent says otherwise than the server."""
+    near_indexed: bool
+    """Whether vectors of entities are searched through their index."""
 
     @property
     def average_length(self) -> float:
@@ -66,6 +68,7 @@ class Found:
     subjects: list[Subject]
     aimed: dict[UUID, Named]
     """Memories that a target leads to."""
+    near: list[Near]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,8 @@ class Question:
     """What a memory is worth that mentions a target, beside 1 for one that is about it."""
     only_targets: bool = False
     """Whether nothing else is looked for."""
+    near_above: float | None = None
+    """Cosine above which an entity leads to memories by its vector; None where none does."""
 
 
 class RecallRepository:
@@ -119,6 +124,7 @@ class RecallRepository:
                 EXISTS (SELECT FROM embedding_models WHERE id = $4) AS registered,
                 coalesce(c.memories, 0) AS memories, coalesce(c.terms, 0) AS terms,
                 coalesce(c.passages, 0) AS passages,
+                {self._near_indexed()} AS near_indexed,
                 {estimated_rows("memories")} AS stored, {estimated_rows("memory_passages")} AS stored_passages,
                 {SEARCH_SETTINGS}
             FROM agents a
@@ -146,7 +152,15 @@ class RecallRepository:
             stored_passages=row["stored_passages"],
             decay_multipliers=row["decay_multipliers"],
             hop_penalty=row["hop_penalty"],
+            near_indexed=row["near_indexed"],
         )
+
+    def _near_indexed(self) -> str:
+        """Of the agent, where entities lead anywhere by their vectors."""
+        if not self._tuning.entity_vectors:
+            return "false"
+        mine = "v.agent_id = $1 AND v.tenant_id = $2"
+        return self._index.serves_sql("entity_vectors v", mine, estimated_rows("entity_vectors"))
 
     async def arms(self, question: Question, agent: AskedAgent, top_k: int) -> Found:
         around = self._around(question)
@@ -168,6 +182,8 @@ class RecallRepository:
             targets=question.targets,
             mentioned=question.mentioned,
             only_targets=question.only_targets,
+            near_above=question.near_above,
+            near_indexed=agent.near_indexed,
         )
         row = await self._driver.fetchrow(statement, *around.p.values)
         assert row is not None  # aggregates give one row always
@@ -180,6 +196,7 @@ class RecallRepository:
                 for memory_id, name, display_name, size in row["subjects"] or ()
             ],
             {UUID(memory_id): Named(weight, name) for memory_id, weight, name in row["targets"] or ()},
+            [Near(UUID(memory_id), name, similarity, size) for memory_id, name, similarity, size in row["near"] or ()],
         )
 
     def _passages(self, agent: AskedAgent) -> Passages:

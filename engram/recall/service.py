@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
@@ -15,6 +16,7 @@ from engram.embeddings.checks import unit_vector
 from engram.entities.communities.service import CommunityService
 from engram.entities.graph.service import EntityGraphService
 from engram.entities.recognition import openings
+from engram.entities.vectors.service import EntityVectorSearch
 from engram.graph.decay import Decay
 from engram.graph.schemas import RelationType
 from engram.memories.predicates import Visibility
@@ -22,11 +24,11 @@ from engram.memories.registration import model_replaced
 from engram.memories.vectors import VectorIndex
 from engram.problems import InvalidInputProblem
 from engram.recall import diversity, ranking
-from engram.recall.aiming import Aiming, worth_of_mention
+from engram.recall.aiming import Aiming, leads_by_vector, worth_of_mention
 from engram.recall.answer import Answer, Explained
 from engram.recall.asked import asked_terms
 from engram.recall.frequencies import TermFrequencies
-from engram.recall.naming import named
+from engram.recall.naming import Named, Near, meant, named
 from engram.recall.pool import Candidates, Pool
 from engram.recall.repository import AskedAgent, Question, RecallRepository, Walked
 from engram.recall.schemas import RecallRequest, RecallResponse, SearchMode
@@ -61,7 +63,7 @@ class RecallService:
         self._index = index
         self._tuning = tuning
         self._decay = decay
-        self._aiming = Aiming(entities, communities)
+        self._aiming = Aiming(entities, communities, EntityVectorSearch(index), tuning.recall)
         self._frequencies = TermFrequencies()
 
     async def recall(self, scope: Scope, request: RecallRequest) -> RecallResponse:
@@ -87,7 +89,7 @@ class RecallService:
             targets = None
             if request.search_mode is SearchMode.graph or request.entity_filter is not None:
                 with stage("recall.aim"):
-                    targets = await self._aiming.targets(connection, scope, request, agent.language, decay)
+                    targets = await self._aiming.targets(connection, scope, request, vector, agent, decay)
             question = replace(
                 question,
                 targets=targets,
@@ -98,7 +100,8 @@ class RecallService:
                 found = await recalls.arms(question, agent, request.top_k)
             words = AskedWords(found.weights, agent.average_length, self._tuning.recall)
             by_name = named(request.query, found.subjects, stop_words(agent.language))
-            pool = Pool(found.candidates, words, stronger(by_name, found.aimed))
+            by_vector = _by_vector(found.near, self._tuning.recall)
+            pool = Pool(found.candidates, words, stronger(by_name, found.aimed, by_vector))
             anchors = ranking.anchors(pool.legs(), self._tuning.recall.anchors, lexical=request.lexical)
             walked = await self._walk(recalls, request, question, agent, anchors, decay)
             pool.add(walked.candidates)
@@ -157,6 +160,7 @@ def _question(
         openings=_openings(request, tuning),
         visibility=Visibility.of(request, now),
         multipliers=decay.over(request.relation_types),
+        near_above=tuning.entity_vectors_floor if _looks_near(request, tuning) else None,
     )
 
 
@@ -166,6 +170,15 @@ def _openings(request: RecallRequest, tuning: RecallTuning) -> list[str]:
     if not (tuning.names and request.lexical and request.max_hops and walked):
         return []
     return sorted(openings(request.query))
+
+
+def _looks_near(request: RecallRequest, tuning: RecallTuning) -> bool:
+    """In graph mode the entities that are near are what the recall is aimed at, where it names none."""
+    return request.search_mode is not SearchMode.graph and request.max_hops > 0 and leads_by_vector(request, tuning)
+
+
+def _by_vector(near: Sequence[Near], tuning: RecallTuning) -> dict[UUID, Named]:
+    return meant(near, weight=tuning.entity_vectors or 0.0, floor=tuning.entity_vectors_floor)
 
 
 def _max_hops(request: RecallRequest) -> int:

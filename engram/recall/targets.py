@@ -28,7 +28,12 @@ def by_entity(targets: Iterable[Target]) -> tuple[list[UUID], list[float], list[
     return [id for id, _, _ in rows], [weight for _, weight, _ in rows], [name for _, _, name in rows]
 
 
-def stronger(named: Mapping[UUID, Named], aimed: Mapping[UUID, Named]) -> dict[UUID, Named]:
-    """By memory what leads to it most strongly; of equals the name in the query."""
-    both = {**aimed, **named}
-    return {id: max((way for way in (named.get(id), aimed.get(id)) if way), key=lambda way: way.score) for id in both}
+def stronger(*ways: Mapping[UUID, Named]) -> dict[UUID, Named]:
+    """By memory what leads to it most strongly; of equals what comes first."""
+    found: dict[UUID, Named] = {}
+    for way in ways:
+        for id, named in way.items():
+            known = found.get(id)
+            if known is None or known.score < named.score:
+                found[id] = named
+    return found

@@ -31,6 +31,13 @@ class RecallTuning:
     names: bool = True
     """Whether a name that stands in the query leads to the memories about its entity."""
 
+    entity_vectors: Annotated[float | None, Field(ge=0, le=1)] = None
+    """Weight, 0 to 1, of an entity whose vector is near the query's, beside 1 for one that the query names; at 0 none
+    leads anywhere, and no vectors are made. None: what the setting of that name says."""
+
+    entity_vectors_floor: Annotated[float, Field(ge=0, lt=1)] = 0.3
+    """Cosine, 0 to below 1, up to which an entity is not near. What it is worth grows from 0 there to 1."""
+
     bm25_k1: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = 0.9
     """BM25's k1, 0 to 100: how slowly a term's repetitions saturate; at 0 they count for nothing. Okapi BM25 as in
     Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009)."""

@@ -92,7 +92,7 @@ async def test_another_model_is_welcome_where_there_is_none(settings: Settings) 
 async def test_servers_that_start_together_agree_on_one_index(settings: Settings) -> None:
     async def start() -> None:
         async with opened(settings, HashEmbedder(8)) as services:
-            assert len(await vector_indexes(services)) == 2
+            assert len(await vector_indexes(services)) == 3
 
     await asyncio.gather(*(start() for _ in range(8)))
 
@@ -115,7 +115,7 @@ async def test_a_database_with_an_index_of_whole_precision_moves_on(settings: Se
     await migrate(dsn, settings)
     async with opened(settings, HashEmbedder(8)) as services:
         indexes = await vector_indexes(services)
-        assert len(indexes) == 2
+        assert len(indexes) == 3
         assert all("halfvec_cosine_ops" in index for index in indexes)
         found = await Space(services, space.agent_id).hits("text 7", lexical=False, max_hops=0)
         assert next(iter(found.values())).content == "text 7"
@@ -139,7 +139,7 @@ async def test_the_number_of_vector_indexes_does_not_grow_with_agents(settings: 
         for _ in range(20):
             await (await new_space(services)).remember("text")
         assert await vector_indexes(services) == before
-        assert len(before) == 2  # of memories, and of passages
+        assert len(before) == 3  # of memories, of passages, and of entities
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ async def test_models_of_many_dimensions_work(
     monkeypatch.setattr(vector_search, "EXACT_SEARCH_LIMIT", 5)
     async with opened(settings, HashEmbedder(dimension)) as services:
         indexes = await vector_indexes(services)
-        assert len(indexes) == (2 if indexed else 0)
+        assert len(indexes) == (3 if indexed else 0)
         space = await new_space(services)
         texts = [f"text {number}" for number in range(20)]
         await space.remember_all(texts)

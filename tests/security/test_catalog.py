@@ -40,6 +40,7 @@ REMADE = (
     "entity_degrees",
     *("entity_communities", "entity_community_runs"),
     "derived_facts",
+    "entity_vectors",
 )
 """What a writer takes away and makes anew."""
 

@@ -68,7 +68,17 @@ async def fill(database: Database, world: World) -> None:
             """,
             world.tenant.id,
         )
-        # What only computing communities makes, and what only an admin registers.
+        # What only a server makes that is set to, only computing communities makes, and only an admin registers.
+        await driver(connection).execute(
+            """
+            INSERT INTO entity_vectors (agent_id, entity_id, user_id, tenant_id, memory_ids, mentions, digest,
+                updated_at, embedding_model_id, embedding)
+            SELECT e.agent_id, e.id, '', e.tenant_id, ARRAY[m.id], 1, 'x', now(), m.embedding_model_id, m.embedding
+            FROM entities e JOIN memories m ON m.agent_id = e.agent_id AND m.id = $2 WHERE e.agent_id = $1
+            """,
+            world.ids["agent_id"],
+            world.ids["memory_id"],
+        )
         await driver(connection).execute(
             """
             INSERT INTO entity_communities (agent_id, entity_id, level, community_id, tenant_id)

@@ -78,6 +78,12 @@ async def fill(services: Services, scope: Scope) -> None:
                 datetime(2999, 1, 1, tzinfo=UTC),
             )
             for statement in (
+                "INSERT INTO entity_vectors (agent_id, entity_id, user_id, tenant_id, memory_ids, mentions, digest,"
+                " updated_at, embedding_model_id, embedding)"
+                " SELECT m.agent_id, m.entity_id, '', m.tenant_id, ARRAY[m.memory_id], 1, 'x', now(),"
+                " o.embedding_model_id, o.embedding"
+                " FROM mentions m JOIN memories o ON o.agent_id = m.agent_id AND o.id = m.memory_id"
+                " WHERE m.agent_id = $1 ON CONFLICT DO NOTHING",
                 "INSERT INTO entity_communities (agent_id, entity_id, level, community_id, tenant_id)"
                 " SELECT agent_id, id, 0, id, tenant_id FROM entities WHERE agent_id = $1",
                 "INSERT INTO entity_community_runs (agent_id, tenant_id, computed_at, entities, dropped, levels)"

@@ -139,6 +139,7 @@ class RestorationService:
             raise _Otherwise(begins)
         place = undeleted(memory) if undone else placed(memory, begins, between.after)
         await successions.place(id, begins, between, moved=[place], ended_by="restore", now=now)
+        await self._writing.entities.forget_vectors(connection, scope, agent_id, between.ids)
         if slot is not None:
             await changes.trim(agent_id, slot, id)
             await successions.cut(between, begins, place.valid_until, ended_by="restore", now=now)

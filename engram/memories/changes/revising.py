@@ -178,6 +178,8 @@ class RevisionService:
                     await self._links.forget(connection, scope, memory.agent_id, id, now)
                 await self._reindexing.replace(connection, scope, memory.agent_id, id, revision.found_by, standing=True)
                 await self._writing.writer.owe(connection, scope, memory.agent_id, [id], now, changed=True)
+            elif "valid_until" in revision.changes:
+                await self._writing.entities.forget_vectors(connection, scope, memory.agent_id, [id])
             await self._writing.statements.restate(connection, scope, memory.agent_id, [id], at=now)
             await self._writing.entities.recount(connection, scope, memory.agent_id, [id])
             await self._audit.record(

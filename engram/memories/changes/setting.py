@@ -166,6 +166,7 @@ class SettingService:
         if between.after is not None:
             row = replace(row, superseded_by=between.after.id, ends_early=between.after.valid_from)
         await successions.place(row.id, begins, between, ended_by="set", now=now)
+        await self._writing.entities.forget_vectors(connection, scope, value.agent_id, between.ids)
         await self._insert(connection, scope, value, replace(prepared, rows=[row]), postings, now)
         until = ends(value.item.valid_until, begins, between.after)
         await successions.cut(between, begins, until, ended_by="set", now=now)
@@ -205,6 +206,7 @@ class SettingService:
             else:
                 await MemoryRepository(connection, scope).release_ended(value.agent_id, [twin], begins)
         await successions.place(id, begins, between, ended_by="supersede", now=now)
+        await self._writing.entities.forget_vectors(connection, scope, value.agent_id, between.ids)
         if id == row.id and not await self._insert(
             connection, scope, value, replace(prepared, rows=[row]), postings, now
         ):

@@ -13,6 +13,7 @@ from engram.memories.vectors import VectorIndex
 from engram.recall.asked import AskedTerm
 from engram.recall.statements.aimed import aimed
 from engram.recall.statements.candidates import COLUMNS, Passages, Scoped, scored
+from engram.recall.statements.near import near
 from engram.recall.targets import Target
 from engram.recall.tuning import RecallTuning
 
@@ -62,6 +63,8 @@ def arms(
     targets: Sequence[Target] | None = None,
     mentioned: float = 0.0,
     only_targets: bool = False,
+    near_above: float | None = None,
+    near_indexed: bool = False,
 ) -> str:
     """The best ``pool`` by vector and by words and what a name leads to, and what the query's terms weigh; one row.
 
@@ -69,7 +72,9 @@ def arms(
     Columns: ids, similarities, lengths, lexemes (arrays over candidates, null where there is none); dfs, idfs (arrays
     over terms: in how many memories each stands, and its idf times the weight that the query gives it); subjects
     (arrays of memory id, name, spelling and size, of entities whose name opens as the query does somewhere); targets
-    (arrays of memory id, weight and name). With ``only_targets`` what the other arms find are no candidates.
+    (arrays of memory id, weight and name); near (arrays of memory id, spelling, cosine and size, of entities whose
+    vectors are nearer than ``near_above`` to the query's; null where that is None). With ``only_targets`` what the
+    other arms find are no candidates.
     """
     p = neighbourhood.p
     mine = neighbourhood.mine
@@ -97,9 +102,15 @@ def arms(
         found_by += ["SELECT id FROM nearest", "SELECT id FROM lexical", "SELECT memory_id FROM named"]
     if targets is not None:
         found_by.append("SELECT memory_id AS id FROM aimed")
+    if near_above is not None:
+        found_by.append("SELECT memory_id FROM near_entities")
     candidates = f"({' UNION '.join(found_by)})"
     of_candidates = scored(candidates, mine, query, passages, terms=wanted if terms else "", visibility=visibility, p=p)
     names = _named(visible, mine, p(openings, "text[]"), p(MAX_ABOUT, "int")) if openings else _NOBODY
+    by_vector = ""
+    if near_above is not None:
+        nearby = near(visible, mine, index, query, visibility.user_id, near_indexed, near_above, p(MAX_ABOUT, "int"), p)
+        by_vector = f"near_entities AS MATERIALIZED ({nearby}),"
     found = "SELECT * FROM counted WHERE df > 0"
     if visibility.known_at is not None:
         # A word may stand in nothing any more, and have stood in what was known then.
@@ -157,6 +168,7 @@ def arms(
         ),
         named AS MATERIALIZED ({names}),
         {f"aimed AS MATERIALIZED ({aimed(targets, visible, mine, mentioned, p)})," if targets is not None else ""}
+        {by_vector}
         candidates AS MATERIALIZED (
             {of_candidates}
         )
@@ -167,7 +179,8 @@ def arms(
                 FROM counted LEFT JOIN asked USING (number)
             ) AS idfs,
             (SELECT jsonb_agg(jsonb_build_array(memory_id, name, display_name, size)) FROM named) AS subjects,
-            {_TARGETS if targets is not None else "NULL::jsonb"} AS targets
+            {_TARGETS if targets is not None else "NULL::jsonb"} AS targets,
+            {_NEAR if near_above is not None else "NULL::jsonb"} AS near
         FROM (SELECT {COLUMNS} FROM candidates) AS of_candidates
     """
 
@@ -184,6 +197,9 @@ def _changed_since(known_at: datetime, mine: Scoped, p: Parameters) -> str:
 
 
 _TARGETS = "(SELECT jsonb_agg(jsonb_build_array(memory_id, weight, display_name)) FROM aimed)"
+
+
+_NEAR = "(SELECT jsonb_agg(jsonb_build_array(memory_id, display_name, similarity, size)) FROM near_entities)"
 
 
 def _named(visible: str, mine: Scoped, openings: str, most: str) -> str:

@@ -8,6 +8,7 @@ import engram.embeddings.models
 import engram.entities.communities.models
 import engram.entities.models
 import engram.entities.occurring.models
+import engram.entities.vectors.models
 import engram.facts.models
 import engram.facts.ontology.models
 import engram.facts.quantities.models

@@ -4,7 +4,7 @@ tenant and the agent."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Sequence
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -14,7 +14,7 @@ from engram.db.parameters import Parameters
 from engram.db.portions import portion, shown
 from engram.tenants.scope import Scope
 from engram.transfer.exporting.selection import Selection
-from engram.transfer.schemas import RECORDS
+from engram.transfer.schemas import RECORDS, Owed
 
 PAGE = 500
 """Rows of a page that are read at once; fewer where they are long."""
@@ -224,11 +224,13 @@ class ExportRepository:
         rows = await self._driver.fetch(
             """
             SELECT memory_id, array_agg(projection ORDER BY projection) AS owed FROM pending_projections
-            WHERE agent_id = $1 AND tenant_id = $2 AND memory_id = ANY ($3::uuid[]) GROUP BY memory_id
+            WHERE agent_id = $1 AND tenant_id = $2 AND memory_id = ANY ($3::uuid[]) AND projection = ANY ($4::text[])
+            GROUP BY memory_id
             """,
             self._selection.agent_id,
             self._tenant_id,
             list(ids),
+            get_args(Owed),
         )
         return {row["memory_id"]: row["owed"] for row in rows}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
@@ -77,8 +78,9 @@ class Making:
         *,
         embedded: bool,
         passage_chars: int,
+        owed: Sequence[str],
     ) -> None:
-        """``embedded``: the vectors of the file are used."""
+        """``embedded``: the vectors of the file are used. ``owed`` are the projections whose work no file has."""
         self._database = database
         self._embedder = embedder
         self._audit = Audit()
@@ -93,6 +95,7 @@ class Making:
             embedder.model.dimension,
             embedded=embedded,
             passage_chars=passage_chars,
+            owed=owed,
         )
         self.totals = _Totals()
 

@@ -76,14 +76,23 @@ class Rows:
     """Makes the rows of one import."""
 
     def __init__(
-        self, renaming: Renaming, language: str, dimension: int, *, embedded: bool, passage_chars: int
+        self,
+        renaming: Renaming,
+        language: str,
+        dimension: int,
+        *,
+        embedded: bool,
+        passage_chars: int,
+        owed: Sequence[str],
     ) -> None:
-        """``embedded``: the vectors of the lines are used; otherwise all are made anew."""
+        """``embedded``: the vectors of the lines are used; otherwise all are made anew. ``owed`` are the projections
+        whose work no file has."""
         self._id = renaming
         self._language = language
         self._dimension = dimension
         self._embedded = embedded
         self._passage_chars = passage_chars
+        self._owed = owed
 
     def texts(self, batch: Batch) -> Texts:
         """What has to be embedded before the batch's rows can be made."""
@@ -126,6 +135,7 @@ class Rows:
             owed += [(id, projection, line.version) for projection in sorted(set(line.owed))]
             if indexed is not None:
                 terms[id] = indexed
+                owed += [(id, projection, line.version) for projection in self._owed]
             divided += [(id, at, vector) for at, vector in enumerate(self._passages(numbered, place, made))]
         return MemoryRows(rows, terms, Postings(terms), divided, owed)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 
 from uuid_utils.compat import uuid7
@@ -38,8 +38,10 @@ class ImportService:
         tuning: MemoryTuning,
         longest_line: int,
         at_once: int,
+        owed: Sequence[str] = (),
     ) -> None:
-        """Each import holds a line of at most ``longest_line`` bytes and a batch of others; ``at_once`` may do so."""
+        """Each import holds a line of at most ``longest_line`` bytes and a batch of others; ``at_once`` may do so.
+        ``owed`` are the projections whose work no file has: it is owed to what was imported."""
         self._database = database
         self._embedder = embedder
         self._index = index
@@ -48,6 +50,7 @@ class ImportService:
         self._longest = longest_line
         self._free = at_once
         self._most = at_once
+        self._owed = owed
 
     async def take(
         self, scope: Scope, pieces: AsyncIterator[bytes], wanted: Wanted, confirm: Callable[[], Awaitable[None]]
@@ -79,6 +82,7 @@ class ImportService:
                     wanted,
                     embedded=embedded,
                     passage_chars=self._tuning.passage_chars,
+                    owed=self._owed,
                 )
                 await one.begin()
                 async with staging.alive():

@@ -1,0 +1,1 @@
+"""Vectors of entities, by which a query finds one that it names in other words."""
