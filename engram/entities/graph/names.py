@@ -7,41 +7,39 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from engram.agents.service import AgentService, agent_not_found
+from engram.agents.service import agent_not_found
 from engram.entities.canonical import canonical_name
+from engram.entities.graph.opening import OpeningRepository
 from engram.entities.graph.repository import Merged
 from engram.entities.graph.walk import Entity
 from engram.entities.repository import EntityRepository
 from engram.facts.merges import Groups
-from engram.facts.merging import MergingService
 from engram.tenants.scope import Scope
 
 
 class EntityNames:
     """For use cases that are asked about entities, inside their own transactions."""
 
-    def __init__(self, agents: AgentService, merges: MergingService) -> None:
-        self._agents = agents
-        self._merges = merges
+    async def find(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, spellings: Sequence[str]
+    ) -> tuple[Merged, list[Entity | None]]:
+        """What was merged in an agent, and the entities of these names; None where nothing is called so. One round
+        trip, two where something was merged. Raises NotFoundProblem where there is no such agent."""
+        names = [canonical_name(spelling) for spelling in spellings]
+        wanted = [name for name in names if name is not None]
+        opening = await OpeningRepository(connection, scope).of(agent_id, wanted)
+        if opening is None:
+            raise agent_not_found(agent_id)
+        merged = Merged()
+        if opening.merges:
+            merged = Merged(await merged_entities(EntityRepository(connection, scope), agent_id, opening.merges))
+        found = {row["name"]: merged.entity(row) for row in opening.entities}
+        return merged, [found.get(name) if name is not None else None for name in names]
 
     async def merged(self, connection: AsyncConnection, scope: Scope, agent_id: UUID) -> Merged:
         """What was merged in an agent. Raises NotFoundProblem where there is none."""
-        if await self._agents.language(connection, scope, agent_id) is None:
-            raise agent_not_found(agent_id)
-        pairs = await self._merges.said(connection, scope, agent_id)
-        if not pairs:
-            return Merged()
-        return Merged(await merged_entities(EntityRepository(connection, scope), agent_id, pairs))
-
-    async def find(
-        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, spellings: Sequence[str], merged: Merged
-    ) -> list[Entity | None]:
-        """The entities of these names; None where nothing is called so."""
-        names = [canonical_name(spelling) for spelling in spellings]
-        wanted = [name for name in names if name is not None]
-        rows = await EntityRepository(connection, scope).by_names(agent_id, wanted)
-        found = {row["name"]: merged.entity(row) for row in rows}
-        return [found.get(name) if name is not None else None for name in names]
+        merged, _ = await self.find(connection, scope, agent_id, [])
+        return merged
 
 
 async def merged_entities(
