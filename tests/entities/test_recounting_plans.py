@@ -4,7 +4,6 @@ each other, the observations of a few hundred memories of many names take half a
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -14,6 +13,7 @@ from engram.entities.occurring import repository
 from engram.services import Services
 from engram.settings import Settings
 from engram.tenants.scope import DEFAULT_SCOPE
+from tests.fixtures.plans import rows_through
 from tests.fixtures.spaces import Space, new_space
 from tests.fixtures.wiring import HashEmbedder, opened
 
@@ -27,15 +27,6 @@ PASSES = 60
 async def services(settings: Settings) -> AsyncIterator[Services]:
     async with opened(settings, HashEmbedder(8, threshold=0.9999)) as services:
         yield services
-
-
-def rows(plan: dict[str, Any]) -> int:
-    """Rows that all steps of a plan gave or looked at in vain."""
-    once = sum(
-        plan.get(kind, 0)
-        for kind in ("Actual Rows", "Rows Removed by Join Filter", "Rows Removed by Filter", "Conflicting Tuples")
-    )
-    return int(once * plan["Actual Loops"]) + sum(rows(part) for part in plan.get("Plans", []))
 
 
 async def recounted(services: Services, space: Space, ids: list[str], *, anew: bool) -> int:
@@ -53,7 +44,7 @@ async def recounted(services: Services, space: Space, ids: list[str], *, anew: b
             [UUID(id) for id in ids],
         )
         await nested.rollback()
-    return rows(plan[0]["Plan"])
+    return rows_through(plan[0]["Plan"])
 
 
 async def test_to_recount_memories_takes_a_few_passes_over_what_they_observe(services: Services) -> None:
