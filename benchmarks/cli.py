@@ -19,6 +19,7 @@ from benchmarks.loading import OtherCorpusError
 from benchmarks.plot import plot
 from benchmarks.reliability.command import reliability_command
 from benchmarks.running import RUNS, SPREAD, Plan, measure, suite
+from benchmarks.statements.command import statements_command
 from benchmarks.tables import show
 from engram.cli.logs import quiet_logs
 
@@ -29,6 +30,7 @@ app.command("facts-paths")(facts_paths_command)
 app.command("facts-walk")(facts_walk_command)
 app.command("entity-walk")(entity_walk_command)
 app.command("entities")(entities_command)
+app.command("statements")(statements_command)
 
 DataDir = Annotated[Path, typer.Option("--data-dir", metavar="DIR", help="Where stores are kept and reused.")]
 Memories = Annotated[int, typer.Option("--memories", "-n", min=100, help="How many memories the store holds.")]

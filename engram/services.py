@@ -187,7 +187,7 @@ async def assemble(
         recovery=timedelta(days=settings.recovery_days),
     )
     facts = FactService(tenants, agents)
-    names = EntityNames(agents, facts.merges)
+    names = EntityNames()
     statements = StatementService(entities)
     if settings.entity_communities:
         check_library()

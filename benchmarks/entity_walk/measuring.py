@@ -102,7 +102,8 @@ async def measure(store: Store, services: Services, agent_id: UUID, questions: i
     # Two hops, mostly: the first from one node, the second from as many as are kept.
     hop = Times(walked / len(hops[number]) for number, walked in enumerate(times["walk bare"].seconds))
     sheet.latency("path", times["path"], beside=("a hop of a walk, bare", hop), p50=at_most(3))
-    sheet.latency("path, again", times["path"], beside=("a first hop, bare", times["hop bare"]), p50=at_most(3))
+    # The cheapest hop there is, from one entity; told beside it, and no target: a chain hops from many as well.
+    sheet.latency("path, again", times["path"], beside=("a first hop, bare", times["hop bare"]))
     sheet.latency("related", times["related"], beside=("a first hop, bare", times["hop bare"]))
     sheet.latency(
         "three hops from the hub", from_hub["walk"], beside=("its hops bare", from_hub["bare"]), p50=at_most(2)

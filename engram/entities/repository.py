@@ -189,11 +189,11 @@ class EntityRepository:
         await self._driver.execute(
             """
             UPDATE entities SET swept_at = $3
-            FROM (
+            -- An array of ids is looked up; joined with, it may be compared with all that an agent names.
+            WHERE agent_id = $1 AND id = ANY (ARRAY(
                 SELECT id FROM entities
                 WHERE agent_id = $1 AND id = ANY ($2::uuid[]) AND swept_at IS NULL ORDER BY id FOR UPDATE
-            ) AS owed
-            WHERE entities.agent_id = $1 AND entities.id = owed.id
+            ))
             """,
             agent_id,
             list(entity_ids),

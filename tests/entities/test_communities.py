@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Iterable
 from itertools import pairwise
 from random import Random
@@ -96,6 +97,23 @@ async def test_another_process_gives_the_same_whatever_the_run() -> None:
     empty = np.empty(0, np.int64)
     nothing, dropped = await computed(empty, empty, empty, 0, tuning)
     assert (nothing.size, dropped) == (0, 0)
+
+
+async def test_who_gives_up_leaves_no_process_behind() -> None:
+    one = np.zeros(1, np.int64)
+    work = asyncio.create_task(computed(one, one + 1, one + 1, 2, CommunityTuning(0.01, 0.25)))
+
+    def computing() -> list[str]:
+        """Threads that wait for a process, which they do to its end."""
+        return [thread.name for thread in threading.enumerate() if thread.name.startswith("communities")]
+
+    async with asyncio.timeout(60):
+        while not computing():  # noqa: ASYNC110  # a thread sets no event
+            await asyncio.sleep(0.005)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+    assert computing() == []
 
 
 @pytest.fixture

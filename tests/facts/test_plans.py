@@ -287,3 +287,25 @@ async def test_values_that_begin_together_read_the_last_alone(empty: World) -> N
         assert len(await driver(connection).fetch(found.query, *found.args)) <= 2
     page = await empty.page(subject="door", valid_at=datetime.now(UTC))
     assert [fact.object for fact in page.data] == ["closed"]
+
+
+async def test_what_memories_state_reads_others_of_its_slot_only_where_a_subject_has_one_value(
+    services: Services,
+) -> None:
+    """Of many values none ends another, and an agent may hold thousands of them."""
+    space = await new_space(services)
+    world = World(services, space.agent_id, datetime.now(UTC))
+
+    async def read_for(relation: str) -> int:
+        said = await world.said_by(
+            lambda: space.remember(f"One more of {relation}", relations=[("Anna", relation, "the last")])
+        )
+        asked = [one for one in said if "asked (slot, day)" in one.query]
+        async with services.database.snapshot() as connection:
+            return sum([len(await driver(connection).fetch(one.query, *one.args)) for one in asked])
+
+    for n in range(3):
+        relations = [("Anna", "likes", f"thing {n}"), ("Anna", "works_at", f"firm {n}")]
+        await space.remember(f"Note {n}", relations=relations)
+    assert await read_for("likes") == 0
+    assert await read_for("works_at") > 0

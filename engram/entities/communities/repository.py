@@ -75,8 +75,9 @@ class CommunityRepository:
             "DELETE FROM entity_communities c WHERE c.agent_id = $1 AND c.tenant_id = $2", *self._of_agent
         )
 
-    async def add(self, level: int, rows: Sequence[tuple[UUID, UUID]]) -> None:
-        """Entities and the strongest members of their communities, but for those that are gone meanwhile."""
+    async def add(self, level: int, rows: Sequence[tuple[str, str]]) -> None:
+        """Ids of entities and of the strongest members of their communities, in hexadecimal digits, but for those that
+        are gone meanwhile."""
         await self._driver.execute(
             """
             INSERT INTO entity_communities (agent_id, tenant_id, entity_id, level, community_id)

@@ -32,12 +32,17 @@ class _Graph:
 
     read_at: datetime
     ids: bytearray
-    pairs: Numbers
+    portions: list[Numbers]
     """Rows of first, second, co_occur."""
     merged: list[Entity]
 
     def id(self, place: int) -> UUID:
         return UUID(bytes=bytes(self.ids[16 * place : 16 * place + 16]))
+
+    def hex(self, place: int) -> str:
+        """The same id as text. Of the many that are written no objects are made, which takes longer than all else that
+        the event loop does for them."""
+        return self.ids[16 * place : 16 * place + 16].hex()
 
     @property
     def count(self) -> int:
@@ -77,7 +82,7 @@ class CommunityService:
         async with self._turn:
             graph = await self._read(scope, agent_id)
             nodes = await asyncio.to_thread(_nodes, graph)
-            first, second, weight = await asyncio.to_thread(_ordered, graph.pairs, nodes.place_of)
+            first, second, weight = await asyncio.to_thread(_ordered, graph.portions, nodes.place_of)
             levels, dropped = await computed(first, second, weight, graph.count, self._tuning)
             async with self._database.transaction(scope) as connection:
                 await self._agents.hold(connection, scope, agent_id)
@@ -126,8 +131,8 @@ class CommunityService:
             communities = CommunityRepository(connection, scope, agent_id)
             async for chunk in communities.entities():
                 ids += b"".join(id.bytes for id in chunk)
-            pairs = [rows async for rows in communities.pairs(await communities.least())]
-        return _Graph(read_at, ids, np.concatenate([np.empty((0, 3), np.int64), *pairs]), merged)
+            portions = [rows async for rows in communities.pairs(await communities.least())]
+        return _Graph(read_at, ids, portions, merged)
 
 
 def _nodes(graph: _Graph) -> _Nodes:
@@ -144,8 +149,9 @@ def _nodes(graph: _Graph) -> _Nodes:
     return _Nodes(place_of, names, beside)
 
 
-def _ordered(pairs: Numbers, node: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+def _ordered(portions: list[Numbers], node: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """The pairs of nodes, each once, in one order whatever the order in which they were read."""
+    pairs = np.concatenate([np.empty((0, 3), np.int64), *portions])
     near, far = node[pairs[:, 0]], node[pairs[:, 1]]
     apart = near != far
     count = max(len(node), 1)
@@ -154,14 +160,15 @@ def _ordered(pairs: Numbers, node: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     return keys // count, keys % count, weight
 
 
-def _rows(graph: _Graph, nodes: _Nodes, strongest: Numbers) -> Iterator[list[tuple[UUID, UUID]]]:
-    """Entities and the strongest members of their communities, in portions."""
+def _rows(graph: _Graph, nodes: _Nodes, strongest: Numbers) -> Iterator[list[tuple[str, str]]]:
+    """Ids of entities and of the strongest members of their communities, in portions."""
     community = strongest[nodes.place_of]
     places: list[int] = np.flatnonzero(community >= 0).tolist()
 
-    def name(place: int) -> UUID:
-        return nodes.names.get(place) or graph.id(place)
+    def name(place: int) -> str:
+        merged = nodes.names.get(place)
+        return merged.hex if merged is not None else graph.hex(place)
 
     for begin in range(0, len(places), CHUNK):
-        yield [(graph.id(place), name(int(community[place]))) for place in places[begin : begin + CHUNK]]
-    yield [(id, name(int(strongest[place]))) for id, place in nodes.beside if strongest[place] >= 0]
+        yield [(graph.hex(place), name(int(community[place]))) for place in places[begin : begin + CHUNK]]
+    yield [(id.hex, name(int(strongest[place]))) for id, place in nodes.beside if strongest[place] >= 0]

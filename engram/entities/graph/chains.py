@@ -31,6 +31,10 @@ class Reads(Protocol):
         are more."""
         ...
 
+    async def around(self, source: Entity, target: Entity) -> tuple[list[Link], list[Link]]:
+        """All pairs of each of two ends, as ``links`` has them, in one read."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Chain:
@@ -65,8 +69,12 @@ class _Side:
 
     async def go_on(self, reads: Reads, *, only: Collection[UUID] | None) -> bool:
         """Go a hop further, to these only where they are given. Whether not all pairs were looked at."""
+        front = [chain.nodes[-1] for chain in self.level.values()]
+        return self.take(await reads.links(front, self.visited, only=only))
+
+    def take(self, links: Sequence[Link]) -> bool:
+        """Go a hop further by the pairs of the last level. Whether they are not all."""
         chains = list(self.level.values())
-        links = await reads.links([chain.nodes[-1] for chain in chains], self.visited, only=only)
         self.level = {}
         for link in links[:MAX_LINKS]:
             chain = chains[link.near]
@@ -82,22 +90,35 @@ async def shortest(reads: Reads, source: Entity, target: Entity, *, max_hops: in
     """The chain of fewest pairs; of these the one whose pairs occur most, then the first by names. And whether a bound
     cut the search short: there may be a better chain then, or one where none is found.
 
-    One read a hop, on the side that has come to less; of the last hop only what the other side has come to matters.
+    One read for the first hop from either end, and one for each after it, on the side that has come to less; of the
+    last hop only what the other side has come to matters.
     """
     if source.id == target.id:
         return Chain((source,)), False
     ahead, behind = _Side.at(source, backward=False), _Side.at(target, backward=True)
-    truncated = False
-    for hop in range(1, max_hops + 1):
+    if max_hops == 1:
+        truncated = await ahead.go_on(reads, only=behind.ids)
+        return _best(ahead, behind), truncated
+    from_source, from_target = await reads.around(source, target)
+    truncated = ahead.take(from_source)
+    direct = _best(ahead, behind)
+    if direct is not None:
+        return direct, truncated
+    truncated |= behind.take(from_target)
+    chain = _best(ahead, behind)
+    for hop in range(3, max_hops + 1):
         side, other = (ahead, behind) if len(ahead.level) <= len(behind.level) else (behind, ahead)
-        truncated |= await side.go_on(reads, only=other.ids if hop == max_hops else None)
-        met = ahead.level.keys() & behind.level.keys()
-        if met:
-            whole = (_joined(ahead.level[id], behind.level[id]) for id in met)
-            return min(whole, key=Chain.order), truncated
-        if not side.level:
+        if chain is not None or not side.level:
             break
-    return None, truncated
+        truncated |= await side.go_on(reads, only=other.ids if hop == max_hops else None)
+        chain = _best(ahead, behind)
+    return chain, truncated
+
+
+def _best(ahead: _Side, behind: _Side) -> Chain | None:
+    """The best of the chains that meet; None where none do."""
+    met = ahead.level.keys() & behind.level.keys()
+    return min((_joined(ahead.level[id], behind.level[id]) for id in met), key=Chain.order, default=None)
 
 
 def _joined(ahead: Chain, behind: Chain) -> Chain:

@@ -15,7 +15,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.db.moments import aware
 from engram.db.parameters import Parameters
-from engram.entities.graph.repository import EntityGraphRepository, Merged, Observed
+from engram.entities.graph.observed import Observed
+from engram.entities.graph.repository import EntityGraphRepository, Merged
 from engram.entities.graph.schemas import TripleDirection
 from engram.entities.graph.walk import Entity, Via
 from engram.facts.schemas import Provenance

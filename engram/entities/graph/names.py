@@ -8,45 +8,46 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from engram.agents.service import AgentService, agent_not_found
+from engram.agents.service import agent_not_found
 from engram.entities.canonical import canonical_name
+from engram.entities.graph.opening import OpeningRepository
 from engram.entities.graph.repository import Merged
 from engram.entities.graph.walk import Entity
 from engram.entities.repository import EntityRepository
 from engram.facts.merges import Groups
-from engram.facts.merging import MergingService
 from engram.tenants.scope import Scope
 
 
 class EntityNames:
     """For use cases that are asked about entities, inside their own transactions."""
 
-    def __init__(self, agents: AgentService, merges: MergingService) -> None:
-        self._agents = agents
-        self._merges = merges
-
-    async def merged(
-        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, known_at: datetime | None = None
-    ) -> Merged:
-        """What is merged in an agent, or was as far as was known at an instant. Raises NotFoundProblem where there is
-        no agent."""
-        if await self._agents.language(connection, scope, agent_id) is None:
-            raise agent_not_found(agent_id)
-        pairs = await self._merges.said(connection, scope, agent_id, known_at)
-        if not pairs:
-            return Merged()
-        names = await _merged_names(EntityRepository(connection, scope), agent_id, pairs)
-        return Merged({node.id: node for node in names.values()}.values(), names)
-
     async def find(
-        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, spellings: Sequence[str], merged: Merged
-    ) -> list[Entity | None]:
-        """The entities of these names; None where nothing is called so, and nothing else by somebody's word."""
+        self,
+        connection: AsyncConnection,
+        scope: Scope,
+        agent_id: UUID,
+        spellings: Sequence[str],
+        known_at: datetime | None = None,
+    ) -> tuple[Merged, list[Entity | None]]:
+        """What is merged in an agent, or was as far as was known at an instant, and the entities of these names; None
+        where nothing is called so, and nothing else by somebody's word. One round trip, two where something is merged.
+        Raises NotFoundProblem where there is no such agent."""
         names = [canonical_name(spelling) for spelling in spellings]
         wanted = [name for name in names if name is not None]
-        rows = await EntityRepository(connection, scope).by_names(agent_id, wanted)
-        found = {**merged.names, **{row["name"]: merged.entity(row) for row in rows}}
-        return [found.get(name) if name is not None else None for name in names]
+        opening = await OpeningRepository(connection, scope).of(agent_id, wanted, known_at)
+        if opening is None:
+            raise agent_not_found(agent_id)
+        merged = Merged()
+        if opening.merges:
+            nodes = await _merged_names(EntityRepository(connection, scope), agent_id, opening.merges)
+            merged = Merged({node.id: node for node in nodes.values()}.values(), nodes)
+        found = {**merged.names, **{row["name"]: merged.entity(row) for row in opening.entities}}
+        return merged, [found.get(name) if name is not None else None for name in names]
+
+    async def merged(self, connection: AsyncConnection, scope: Scope, agent_id: UUID) -> Merged:
+        """What is merged in an agent. Raises NotFoundProblem where there is none."""
+        merged, _ = await self.find(connection, scope, agent_id, [])
+        return merged
 
 
 async def merged_entities(

@@ -7,7 +7,6 @@ observations of memories that held then. Both give the same where ``as_of`` is n
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -19,50 +18,18 @@ from engram.db.database import driver
 from engram.db.moments import aware
 from engram.db.parameters import Parameters
 from engram.entities.graph.chains import MAX_LINKS, Link
+from engram.entities.graph.observed import Observed
 from engram.entities.graph.schemas import RankBy
 from engram.entities.graph.walk import Entity, Step, Via
-from engram.memories.predicates import Visibility
+
+_LOOKED_UP = 10_000
+"""Pairs that are looked up by both of their ends, at most."""
 
 _SCORES = {
     RankBy.co_occur: "seen.co_occur::float8",
     RankBy.specificity: "seen.co_occur / {degree}::float8",
     RankBy.cosine: "seen.co_occur / sqrt({degree})",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
-    """Which observations count: of one agent, at least so many of a pair, now or at a moment."""
-
-    tenant_id: UUID
-    agent_id: UUID
-    now: datetime
-    as_of: datetime | None
-    min_co_occur: int
-
-    def mine(self, alias: str, p: Parameters) -> str:
-        return f"{alias}.agent_id = {p(self.agent_id, 'uuid')} AND {alias}.tenant_id = {p(self.tenant_id, 'uuid')}"
-
-    def holds(self, alias: str, p: Parameters) -> str:
-        """Whether a memory holds at the moment."""
-        return Visibility(now=self.now, as_of=self.as_of or self.now).holding(alias, p)
-
-    def around(self, p: Parameters) -> str:
-        """Pairs of ``front`` (place, id), from either end: place, other, co_occur; one of several rows each."""
-        parts = []
-        for near, far in (("first_id", "second_id"), ("second_id", "first_id")):
-            if self.as_of is None:
-                parts.append(f"""
-                    SELECT f.place, pair.{far} AS other, pair.co_occur FROM front f
-                    JOIN entity_pairs pair ON {self.mine("pair", p)} AND pair.{near} = f.id
-                """)
-            timed = "AND o.state = 'timed'" if self.as_of is None else ""
-            parts.append(f"""
-                SELECT f.place, o.{far} AS other, 1::bigint AS co_occur FROM front f
-                JOIN co_occurrences o ON {self.mine("o", p)} AND o.{near} = f.id {timed}
-                JOIN memories m ON {self.mine("m", p)} AND m.id = o.memory_id AND {self.holds("m", p)}
-            """)
-        return " UNION ALL ".join(parts)
 
 
 class Merged:
@@ -189,6 +156,30 @@ class EntityGraphRepository:
         )
         return [Link(row["place"], self._merged.entity(row), row["co_occur"]) for row in rows]
 
+    async def around(self, source: Entity, target: Entity) -> tuple[list[Link], list[Link]]:
+        """All pairs of two ends, each as ``links`` has them."""
+        p, sides = Parameters(), (list[Link](), list[Link]())
+        rows = await self._driver.fetch(
+            f"""
+            {self._seen([source, target], [], p)}
+            SELECT side.place, ends.id, ends.co_occur, ends.name, ends.display_name
+            FROM generate_series(0, 1) AS side (place) CROSS JOIN LATERAL (
+                SELECT seen.other AS id, seen.co_occur, e.name, e.display_name
+                FROM seen JOIN entities e ON {self._observed.mine("e", p)} AND e.id = seen.other
+                WHERE seen.place = side.place
+                ORDER BY seen.co_occur DESC, e.name COLLATE "C" LIMIT {MAX_LINKS + 1:d}
+            ) AS ends
+            ORDER BY side.place
+            """,
+            *p.values,
+        )
+        for row in rows:
+            place, far = row["place"], self._merged.entity(row)
+            # Two of those that were merged may occur together.
+            if far.id != (source, target)[place].id:
+                sides[place].append(Link(0, far, row["co_occur"]))
+        return sides
+
     async def described(
         self, pairs: Sequence[tuple[Entity, Entity]]
     ) -> list[tuple[datetime | None, datetime | None, Via | None]]:
@@ -221,15 +212,18 @@ class EntityGraphRepository:
         *,
         only: Collection[UUID] | None = None,
     ) -> str:
-        other = self._node("pair.other")
-        wanted = f" AND pair.other = ANY ({p(list(only), 'uuid[]')})" if only is not None else ""
+        other, ids = self._node("pair.other"), p(list(only), "uuid[]") if only is not None else None
+        # Looked up each by itself, or, where these are many, among all pairs of the front.
+        few = ids is not None and len(front) * len(only or ()) <= _LOOKED_UP
+        pairs = self._observed.between(ids, p) if ids is not None and few else self._observed.around(p)
+        wanted = f" AND pair.other = ANY ({ids})" if ids is not None and not few else ""
         return f"""
             WITH front AS MATERIALIZED ({self._front(front, p)}),
             seen AS MATERIALIZED (
                 SELECT place, other, sum(co_occur)::bigint AS co_occur
                 FROM (
                     SELECT pair.place, {other} AS other, pair.co_occur
-                    FROM ({self._observed.around(p)}) AS pair {self._nodes("pair.other", p)}
+                    FROM ({pairs}) AS pair {self._nodes("pair.other", p)}
                     WHERE pair.other <> ALL ({p(list(visited), "uuid[]")}){wanted}
                 ) AS counted
                 GROUP BY place, other

@@ -14,7 +14,8 @@ from engram.db.moments import aware
 from engram.entities.graph.chains import Chain, shortest
 from engram.entities.graph.labeled import LabeledGraphRepository
 from engram.entities.graph.names import EntityNames
-from engram.entities.graph.repository import EntityGraphRepository, Merged, Observed
+from engram.entities.graph.observed import Observed
+from engram.entities.graph.repository import EntityGraphRepository, Merged
 from engram.entities.graph.schemas import (
     EntityPath,
     EntityPathEdge,
@@ -71,8 +72,7 @@ class EntityGraphService:
         """The neighbourhood of an entity, hop by hop. Raises NotFoundProblem for an unknown agent."""
         share = self._defaults.hub_share if request.hub_share is None else request.hub_share
         async with self._database.snapshot(scope) as connection:
-            merged = await self._names.merged(connection, scope, UUID(request.agent_id))
-            (seed,) = await self._names.find(connection, scope, UUID(request.agent_id), [request.seed_entity], merged)
+            merged, (seed,) = await self._names.find(connection, scope, UUID(request.agent_id), [request.seed_entity])
             if seed is None:
                 return Traversal(seed=request.seed_entity, found=False, nodes=[], hubs=[], truncated=False)
             graph = _graph(connection, scope, request, merged)
@@ -94,9 +94,8 @@ class EntityGraphService:
     async def path(self, scope: Scope, request: EntityPathRequest) -> EntityPath:
         """The shortest chain between two entities. Raises NotFoundProblem for an unknown agent."""
         async with self._database.snapshot(scope) as connection:
-            merged = await self._names.merged(connection, scope, UUID(request.agent_id))
-            ends = await self._names.find(
-                connection, scope, UUID(request.agent_id), [request.source, request.target], merged
+            merged, ends = await self._names.find(
+                connection, scope, UUID(request.agent_id), [request.source, request.target]
             )
             chain, truncated, edges = None, False, list[EntityPathEdge]()
             if ends[0] is not None and ends[1] is not None:
@@ -126,8 +125,7 @@ class EntityGraphService:
         """What occurs with an entity, the most often first. Raises NotFoundProblem for an unknown agent."""
         after = decode_cursor(cursor, _CURSOR) if cursor is not None else None
         async with self._database.snapshot(scope) as connection:
-            merged = await self._names.merged(connection, scope, UUID(agent_id))
-            (seed,) = await self._names.find(connection, scope, UUID(agent_id), [entity], merged)
+            merged, (seed,) = await self._names.find(connection, scope, UUID(agent_id), [entity])
             if seed is None:
                 return RelatedEntities(entity=entity, found=False, data=[], next_cursor=None)
             graph = EntityGraphRepository(connection, _observed(scope, agent_id, as_of, min_co_occur), merged)
@@ -155,8 +153,7 @@ class EntityGraphService:
     ) -> list[Entity]:
         """Entities by their names, in a transaction of another domain; each once, those that there are none of left
         out."""
-        merged = await self._names.merged(connection, scope, agent_id)
-        found = await self._names.find(connection, scope, agent_id, names, merged)
+        _, found = await self._names.find(connection, scope, agent_id, names)
         return list({entity.id: entity for entity in found if entity is not None}.values())
 
     async def entities_in(

@@ -84,8 +84,7 @@ class EntityMemoryService:
         seen = Visibility.of(criteria, datetime.now(UTC), statuses=statuses if criteria.as_of is None else None)
         id = UUID(agent_id)
         async with self._database.snapshot(scope) as connection:
-            merged = await self._names.merged(connection, scope, id)
-            (node,) = await self._names.find(connection, scope, id, [entity], merged)
+            _, (node,) = await self._names.find(connection, scope, id, [entity])
             if node is None:
                 return Timeline(entity=entity, found=False, data=[], next_cursor=None)
             rows, more = await EntityMemoryRepository(connection, scope).timeline(

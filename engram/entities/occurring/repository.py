@@ -41,7 +41,11 @@ _RECOUNT = f"""
             array_agg(n.entity_id ORDER BY n.is_subject DESC, n.recognized, e.name) AS entities
         FROM touched t
         JOIN mentions n ON n.agent_id = $1 AND n.tenant_id = $2 AND n.memory_id = t.id
-        JOIN entities e ON e.agent_id = $1 AND e.tenant_id = $2 AND e.id = n.entity_id
+        -- OFFSET 0 has each looked up: the planner takes what was not counted yet for little, and reads all of it.
+        CROSS JOIN LATERAL (
+            SELECT e.name FROM entities e
+            WHERE e.agent_id = $1 AND e.tenant_id = $2 AND e.id = n.entity_id OFFSET 0
+        ) AS e
         WHERE t.state IS NOT NULL
         GROUP BY n.memory_id, t.state
     ),

@@ -49,8 +49,7 @@ class ComputingService:
             await asyncio.to_thread(check_named_unit, question.unit, "unit")
         async with self._database.snapshot(scope) as connection:
             agent_id = UUID(question.agent_id)
-            merged = await self._names.merged(connection, scope, agent_id)
-            (entity,) = await self._names.find(connection, scope, agent_id, [question.entity], merged)
+            _, (entity,) = await self._names.find(connection, scope, agent_id, [question.entity])
             computing = None
             if entity is not None:
                 try:

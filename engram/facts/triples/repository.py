@@ -16,11 +16,29 @@ from engram.db.parameters import Parameters
 from engram.facts.known import Believed
 from engram.facts.schemas import Provenance
 from engram.facts.triples.schemas import MAX_TRIPLE_SOURCES, TripleSort
+from engram.paging import MAX_LIMIT
 
 After = tuple[int | datetime, str, str, str, str]
 """What the last triple of a page is ordered by: number or moment, subject, relation, object, key."""
 
 _ORDERS = {TripleSort.co_occur: ("co_occur", "bigint"), TripleSort.recency: ("last_seen", "timestamptz")}
+
+_KEYS = "subject_key, object_key, predicate"
+"""Of a triple."""
+
+_SPELT = "min(subject) AS subject_text, min(object) AS object_text"
+"""Of ends that are no entities."""
+
+_TOLD = """
+    SELECT number, count(DISTINCT coalesce(memory_id, id)) AS co_occur, max(confidence) AS confidence,
+        CASE min(CASE provenance WHEN 'extracted' THEN 1 WHEN 'inferred' THEN 2 WHEN 'facet' THEN 3 END)
+            WHEN 1 THEN 'extracted' WHEN 2 THEN 'inferred' WHEN 3 THEN 'facet' END AS provenance,
+        array_remove(array_agg(DISTINCT adapter_name), NULL) AS adapters, min(valid_from) AS valid_from,
+        CASE WHEN bool_and(valid_until IS NOT NULL) THEN max(valid_until) END AS valid_until,
+        max(seen_at) AS last_seen
+    FROM shown GROUP BY number
+"""
+"""What all facts of a line say together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +96,23 @@ class TripleRepository:
         rows = await self._driver.fetch(
             f"""
             WITH stated AS MATERIALIZED ({self._stated(wanted, p)}),
-            lines AS MATERIALIZED ({self._lines(p)})
-            SELECT lines.*{self._sources(p) if sources else ""}
-            FROM lines {beyond}
-            ORDER BY lines.{order} DESC, {names} LIMIT {p(limit, "int")}
+            page AS MATERIALIZED (
+                SELECT row_number() OVER (ORDER BY lines.{order} DESC, {names}) AS number, lines.*
+                FROM (
+                    SELECT * FROM ({self._lines(sort_by, p)}) AS lines {beyond}
+                    ORDER BY lines.{order} DESC, {names} LIMIT {p(limit, "int")}
+                ) AS lines
+                -- So that the planner knows how few they are.
+                LIMIT {MAX_LIMIT + 1:d}
+            ),
+            shown AS MATERIALIZED (
+                SELECT page.number, stated.* FROM stated JOIN page USING (subject_key, object_key, predicate)
+            )
+            SELECT page.subject, page.subject_shown, page.predicate, page.object, page.object_shown, page.key,
+                told.*{", behind.sources, behind.outlived" if sources else ""}
+            FROM page JOIN ({_TOLD}) AS told USING (number)
+            {f"LEFT JOIN ({self._behind(p)}) AS behind USING (number)" if sources else ""}
+            ORDER BY page.number
             """,
             *p.values,
         )
@@ -93,70 +124,72 @@ class TripleRepository:
         """Facts that are seen, by the nodes at their ends, each with the memories that state it."""
         believed = self._believed
         clauses = [believed.seen("f", p), *wanted.clauses(p)]
-        # As long as it is: their order is that of the ids.
-        ids, nodes = p(list(wanted.merged), "uuid[]"), p(list(wanted.merged.values()), "uuid[]")
-        merged = f"LEFT JOIN unnest({ids}, {nodes})"
+        subject, object, merged = "f.subject_entity", "f.object_entity", ""
+        if wanted.merged:
+            # As long as it is: their order is that of the ids.
+            ids, nodes = p(list(wanted.merged), "uuid[]"), p(list(wanted.merged.values()), "uuid[]")
+            subject, object = f"ms.node, {subject}", f"mo.node, {object}"
+            merged = f"""
+                LEFT JOIN unnest({ids}, {nodes}) AS ms (id, node) ON ms.id = f.subject_entity
+                LEFT JOIN unnest({ids}, {nodes}) AS mo (id, node) ON mo.id = f.object_entity
+            """
         return f"""
-            SELECT f.id, f.predicate, f.subject, f.object, f.confidence, f.provenance, f.adapter_name, f.valid_from,
-                f.valid_until, coalesce(f.arrived_at, f.recorded_at) AS seen_at,
-                coalesce(ms.node, f.subject_entity) AS subject_entity,
-                coalesce(mo.node, f.object_entity) AS object_entity,
-                coalesce(ms.node, f.subject_entity, f.subject_node) AS subject_key,
-                coalesce(mo.node, f.object_entity, f.object_node) AS object_key,
+            SELECT f.id, f.predicate, f.confidence, f.provenance, f.adapter_name, f.valid_from, f.valid_until,
+                coalesce(f.arrived_at, f.recorded_at) AS seen_at,
+                coalesce({subject}, f.subject_node) AS subject_key,
+                coalesce({object}, f.object_node) AS object_key,
+                CASE WHEN f.subject_entity IS NULL THEN f.subject END AS subject,
+                CASE WHEN f.object_entity IS NULL THEN f.object END AS object,
                 t.memory_id
             FROM {believed.facts(p)} f
             LEFT JOIN fact_memories t ON {believed.mine("t", p)} AND t.fact_id = f.id
-            {merged} AS ms (id, node) ON ms.id = f.subject_entity
-            {merged} AS mo (id, node) ON mo.id = f.object_entity
+            {merged}
             WHERE {" AND ".join(clauses)}
         """
 
-    def _lines(self, p: Parameters) -> str:
+    def _lines(self, sort_by: TripleSort, p: Parameters) -> str:
+        """All triples, by what they are ordered by and no more: there may be as many as an agent has facts."""
         mine = self._believed.mine
+        if sort_by is TripleSort.recency:
+            counted = f"SELECT {_KEYS}, max(seen_at) AS last_seen, {_SPELT} FROM stated GROUP BY {_KEYS}"
+        else:
+            # Counted in two steps: of so many groups DISTINCT would sort each.
+            counted = f"""
+                SELECT {_KEYS}, count(*) AS co_occur, {_SPELT}
+                FROM (
+                    SELECT {_KEYS}, min(subject) AS subject, min(object) AS object FROM stated
+                    GROUP BY {_KEYS}, coalesce(memory_id, id)
+                ) AS each
+                GROUP BY {_KEYS}
+            """
         return f"""
-            SELECT told.subject_key, told.object_key, told.predicate,
-                told.subject_key::text || told.object_key::text AS key,
-                coalesce(s.name, told.subject) AS subject, coalesce(s.display_name, told.subject) AS subject_shown,
-                coalesce(o.name, told.object) AS object, coalesce(o.display_name, told.object) AS object_shown,
-                told.co_occur, told.confidence, told.provenance, told.adapters, told.valid_from, told.valid_until,
-                told.last_seen
-            FROM (
-                SELECT subject_key, object_key, predicate, min(subject_entity::text)::uuid AS subject_entity,
-                    min(object_entity::text)::uuid AS object_entity, min(subject) AS subject, min(object) AS object,
-                    count(DISTINCT coalesce(memory_id, id)) AS co_occur, max(confidence) AS confidence,
-                    CASE min(CASE provenance WHEN 'extracted' THEN 1 WHEN 'inferred' THEN 2 WHEN 'facet' THEN 3 END)
-                        WHEN 1 THEN 'extracted' WHEN 2 THEN 'inferred' WHEN 3 THEN 'facet' END AS provenance,
-                    array_remove(array_agg(DISTINCT adapter_name), NULL) AS adapters, min(valid_from) AS valid_from,
-                    CASE WHEN bool_and(valid_until IS NOT NULL) THEN max(valid_until) END AS valid_until,
-                    max(seen_at) AS last_seen
-                FROM stated GROUP BY subject_key, object_key, predicate
-            ) AS told
-            LEFT JOIN entities s ON {mine("s", p)} AND s.id = told.subject_entity
-            LEFT JOIN entities o ON {mine("o", p)} AND o.id = told.object_entity
+            SELECT counted.*, counted.subject_key::text || counted.object_key::text AS key,
+                coalesce(s.name, counted.subject_text) AS subject,
+                coalesce(s.display_name, counted.subject_text) AS subject_shown,
+                coalesce(o.name, counted.object_text) AS object,
+                coalesce(o.display_name, counted.object_text) AS object_shown
+            FROM ({counted}) AS counted
+            LEFT JOIN entities s ON {mine("s", p)} AND s.id = counted.subject_key
+            LEFT JOIN entities o ON {mine("o", p)} AND o.id = counted.object_key
         """
 
-    def _sources(self, p: Parameters) -> str:
+    def _behind(self, p: Parameters) -> str:
         """The last memories to state a line, and whether all that state it were superseded; null where none does."""
         mine = self._believed.mine
-        of_line = (
-            "stated.subject_key = lines.subject_key AND stated.object_key = lines.object_key"
-            " AND stated.predicate = lines.predicate"
-        )
-        return f""",
-            (
-                SELECT jsonb_agg(jsonb_build_object('memory_id', each.id, 'key', each.key, 'status', each.status)
-                    ORDER BY each.seen_at DESC, each.id)
+        return f"""
+            SELECT number, bool_and(status IS NOT NULL AND status <> 'current') AS outlived,
+                jsonb_agg(jsonb_build_object('memory_id', id, 'key', key, 'status', status) ORDER BY place)
+                    FILTER (WHERE id IS NOT NULL AND place <= {MAX_TRIPLE_SOURCES:d}) AS sources
+            FROM (
+                SELECT each.number, m.id, m.key, m.status, row_number() OVER (
+                    PARTITION BY each.number ORDER BY m.id IS NULL, each.seen_at DESC, m.id
+                ) AS place
                 FROM (
-                    SELECT m.id, m.key, m.status, max(stated.seen_at) AS seen_at FROM stated
-                    JOIN memories m ON {mine("m", p)} AND m.id = stated.memory_id
-                    WHERE {of_line}
-                    GROUP BY m.id, m.key, m.status ORDER BY max(stated.seen_at) DESC, m.id
-                    LIMIT {MAX_TRIPLE_SOURCES:d}
+                    SELECT number, memory_id, max(seen_at) AS seen_at FROM shown GROUP BY number, memory_id
                 ) AS each
-            ) AS sources,
-            (
-                SELECT bool_and(m.status IS NOT NULL AND m.status <> 'current') FROM stated
-                LEFT JOIN memories m ON {mine("m", p)} AND m.id = stated.memory_id
-                WHERE {of_line}
-            ) AS outlived
+                LEFT JOIN LATERAL (
+                    SELECT m.id, m.key, m.status FROM memories m WHERE {mine("m", p)} AND m.id = each.memory_id OFFSET 0
+                ) AS m ON true
+            ) AS ordered
+            GROUP BY number
         """

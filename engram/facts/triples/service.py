@@ -141,10 +141,9 @@ class TripleService:
 
     async def _wanted(self, connection: AsyncConnection, scope: Scope, question: TripleQuestion) -> TripleFilter:
         agent_id = UUID(question.agent_id)
-        merged = await self._names.merged(connection, scope, agent_id, question.known_at)
         names = {end: getattr(question, end) for end in ("subject", "object", "entity")}
         given = {end: name for end, name in names.items() if name is not None}
-        found = await self._names.find(connection, scope, agent_id, list(given.values()), merged)
+        merged, found = await self._names.find(connection, scope, agent_id, list(given.values()), question.known_at)
         ids: dict[str, Sequence[UUID]] = {
             end: entity.ids if entity is not None else () for end, entity in zip(given, found, strict=True)
         }
