@@ -18,7 +18,7 @@ from engram.services import Services
 from engram.settings import Settings
 from engram.tenants.models import DEFAULT_TENANT_ID
 from engram.tenants.scope import DEFAULT_SCOPE
-from tests.fixtures.spaces import new_space
+from tests.fixtures.spaces import Space, new_space
 from tests.fixtures.statistics import counted
 from tests.fixtures.wiring import HashEmbedder, opened
 
@@ -287,3 +287,21 @@ async def test_values_that_begin_together_read_the_last_alone(empty: World) -> N
         assert len(await driver(connection).fetch(found.query, *found.args)) <= 2
     page = await empty.page(subject="door", valid_at=datetime.now(UTC))
     assert [fact.object for fact in page.data] == ["closed"]
+
+
+async def test_many_values_that_memories_state_read_nothing_of_their_slot(empty: World) -> None:
+    space = Space(empty.services, empty.agent_id)
+    relations = [["Anna", "likes", "tea"], ["Anna", "lives_in", "Oslo"]]
+    first = await space.remember("first", relations=relations)
+
+    async def slots_read(work: Work) -> list[int]:
+        found = [one for one in await empty.said_by(work) if "AS asked (slot, day)" in one.query]
+        return [len(one.args[2]) for one in found]
+
+    # Of the place where she lives all that may end has to be known.
+    changed = [["Anna", "likes", "coffee"], ["Anna", "lives_in", "Rome"]]
+    assert await slots_read(lambda: space.remember("second", relations=changed)) == [1]
+    assert await slots_read(lambda: space.remember("third", relations=[["Anna", "likes", "milk"]])) == []
+    assert await slots_read(lambda: space.forget(first.id)) == [1]
+    purge = empty.services.changes.purges.purge
+    assert await slots_read(lambda: purge(DEFAULT_SCOPE, first.id)) == [1]

@@ -135,9 +135,10 @@ class StatementService:
         if not slots:
             return 0
         await FactRepository(connection, scope).lock_slots(agent_id, slots)
-        first = _days(await statements.of_memories(agent_id, [memory_id]))
-        erased = await statements.erase(agent_id, memory_id)
         cardinalities = await self.cardinalities(connection, scope, agent_id)
+        rows = await statements.of_memories(agent_id, [memory_id])
+        first = _days(row for row in rows if cardinalities.one(row.predicate))
+        erased = await statements.erase(agent_id, memory_id)
         await self._write(connection, scope, agent_id, [], [], cardinalities, from_=first)
         return erased
 
@@ -174,10 +175,11 @@ class StatementService:
     ) -> list[Closure]:
         """Settle the slots of statements that were changed or are new, and write what changed in them."""
         statements, facts = StatementRepository(connection, scope), FactRepository(connection, scope)
-        days = _days([*mine, *(statement.row for statement in new)])
+        # What may have many values neither ends another nor is ended by one: of its slot nothing need be known.
+        days = _days(row for row in (*mine, *(each.row for each in new)) if cardinalities.one(row.predicate))
         for slot, moment in (from_ or {}).items():
             days[slot] = min(_day(moment), days.get(slot, _day(moment)))
-        beside = {row.id: row for row in await statements.unended(agent_id, days)}
+        beside = {row.id: row for row in await statements.unended(agent_id, days)} if days else {}
         rows = [*{**beside, **{row.id: row for row in mine}}.values()]
         added = {statement.row.id for statement in new}
         changed = settle([*rows, *(statement.row for statement in new)], cardinalities)
