@@ -16,6 +16,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.entities.service import EntityService
+from engram.facts.erasing_repository import ErasingRepository
 from engram.facts.keys import node_key, word_key
 from engram.facts.names import node_name, words_of
 from engram.facts.ontology.cardinalities import Cardinalities
@@ -129,7 +130,8 @@ class StatementService:
         return await self._write(connection, scope, agent_id, [], [], cardinalities, from_=slots)
 
     async def erase(self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_id: UUID) -> int:
-        """Erase the statements of a memory, as if they had never been made; how many. The memory is locked."""
+        """Erase the statements of a memory, as if they had never been made; how many. The caller holds the agent
+        alone."""
         statements = StatementRepository(connection, scope)
         slots = await statements.slots_of(agent_id, [memory_id])
         if not slots:
@@ -138,7 +140,10 @@ class StatementService:
         cardinalities = await self.cardinalities(connection, scope, agent_id)
         rows = await statements.of_memories(agent_id, [memory_id])
         first = _days(row for row in rows if cardinalities.one(row.predicate))
-        erased = await statements.erase(agent_id, memory_id)
+        erased, nodes = await statements.erase(agent_id, memory_id)
+        erasing = ErasingRepository(connection, scope)
+        await erasing.erase_words(agent_id, nodes)
+        await erasing.erase_slots(agent_id, slots)
         await self._write(connection, scope, agent_id, [], [], cardinalities, from_=first)
         return erased
 
