@@ -189,6 +189,25 @@ class StatementRepository:
         )
         return {row["slot"]: aware(row["first"]) for row in rows}
 
+    async def memories_with(
+        self, agent_id: UUID, predicates: Sequence[str], *, after: UUID | None, most: int
+    ) -> list[UUID]:
+        """Memories with statements of these relations, in the order of their ids."""
+        rows = await self._driver.fetch(
+            """
+            SELECT DISTINCT f.memory_id FROM facts f
+            WHERE f.agent_id = $1 AND f.tenant_id = $2 AND f.memory_id IS NOT NULL AND f.predicate = ANY ($3::text[])
+                AND ($4::uuid IS NULL OR f.memory_id > $4)
+            ORDER BY f.memory_id LIMIT $5
+            """,
+            agent_id,
+            self._tenant_id,
+            list(predicates),
+            after,
+            most,
+        )
+        return [row["memory_id"] for row in rows]
+
     async def by_adapter(
         self, agent_id: UUID, adapter_name: str, max_confidence: float | None, *, after: UUID | None, most: int
     ) -> list[UUID]:

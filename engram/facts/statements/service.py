@@ -46,9 +46,9 @@ class StatementService:
         memory_ids: Collection[UUID],
         *,
         restored: Mapping[UUID, datetime] | None = None,
-    ) -> None:
+    ) -> list[Closure]:
         """Let the statements of memories follow from their rows, and settle the slots in which they are; and let their
-        numbers follow.
+        numbers follow. What comes to be believed of facts that there were.
 
         ``restored`` says which of them are restored or said again, and when: what they say holds from then on, or from
         its own later start.
@@ -59,7 +59,7 @@ class StatementService:
             await statements.state(agent_id, restored)
         memories = await statements.memories(agent_id, memory_ids)
         if not memories:
-            return
+            return []
         ids = [memory.id for memory in memories]
         cardinalities = await self.cardinalities(connection, scope, agent_id)
         said = await asyncio.to_thread(_said, memories, cardinalities)
@@ -75,7 +75,7 @@ class StatementService:
             for each in restated(memory, known.get(memory.id, []), said[memory.id])
         ]
         mine = [row for rows in known.values() for row in rows]
-        await self._write(connection, scope, agent_id, mine, new, cardinalities)
+        return await self._write(connection, scope, agent_id, mine, new, cardinalities)
 
     async def state_next(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, *, after: UUID | None, most: int
