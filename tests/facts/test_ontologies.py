@@ -9,7 +9,7 @@ import pytest
 from engram.memories.changes.schemas import MemoryUpdate
 from engram.problems import NotFoundProblem
 from engram.tenants.scope import DEFAULT_SCOPE
-from tests.facts.stating import Teller
+from tests.facts.stating import Teller, from_
 from tests.fixtures.spaces import Space
 
 
@@ -53,6 +53,26 @@ async def test_what_is_registered_takes_the_place_of_what_was(teller: Teller) ->
     assert await teller.current(subject="Anna") == {"oslo", "rome"}
     assert (await teller.register()).changed == 1
     assert await teller.current(subject="Anna") == {"rome"}
+
+
+async def test_a_past_without_a_date_is_placed_by_what_is_registered_whenever_that_was(teller: Teller) -> None:
+    said = (["I", "mentored_by", "Anna"], from_("I", "mentors_by", "Bert", "2020-01-01"))
+
+    async def believed() -> set[tuple[str, bool]]:
+        lines = await teller.lines(subject="user", include_ended=True)
+        return {(line.object, line.valid_until is None) for line in lines}
+
+    await teller.say("before", *said)
+    assert await believed() == {("anna", True), ("bert", True)}
+    assert (await teller.register(verbs={"mentors_by": "one"})).changed == 1
+    settled = await believed()
+    await teller.say("after", *said)
+    assert settled == await believed() == {("anna", False), ("bert", True)}
+    # Named itself, it is nothing's past.
+    await teller.register(verbs={"mentors_by": "one", "mentored_by": "one"})
+    assert await believed() == {("anna", True), ("bert", False)}
+    await teller.register()
+    assert await believed() == {("anna", True), ("bert", True)}
 
 
 async def test_who_writes_while_it_is_registered_is_settled_by_it(teller: Teller) -> None:

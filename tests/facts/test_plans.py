@@ -18,7 +18,7 @@ from engram.services import Services
 from engram.settings import Settings
 from engram.tenants.models import DEFAULT_TENANT_ID
 from engram.tenants.scope import DEFAULT_SCOPE
-from tests.fixtures.spaces import new_space
+from tests.fixtures.spaces import Space, new_space
 from tests.fixtures.statistics import counted
 from tests.fixtures.wiring import HashEmbedder, opened
 
@@ -289,23 +289,19 @@ async def test_values_that_begin_together_read_the_last_alone(empty: World) -> N
     assert [fact.object for fact in page.data] == ["closed"]
 
 
-async def test_what_memories_state_reads_others_of_its_slot_only_where_a_subject_has_one_value(
-    services: Services,
-) -> None:
-    """Of many values none ends another, and an agent may hold thousands of them."""
-    space = await new_space(services)
-    world = World(services, space.agent_id, datetime.now(UTC))
+async def test_many_values_that_memories_state_read_nothing_of_their_slot(empty: World) -> None:
+    space = Space(empty.services, empty.agent_id)
+    relations = [["Anna", "likes", "tea"], ["Anna", "lives_in", "Oslo"]]
+    first = await space.remember("first", relations=relations)
 
-    async def read_for(relation: str) -> int:
-        said = await world.said_by(
-            lambda: space.remember(f"One more of {relation}", relations=[("Anna", relation, "the last")])
-        )
-        asked = [one for one in said if "asked (slot, day)" in one.query]
-        async with services.database.snapshot() as connection:
-            return sum([len(await driver(connection).fetch(one.query, *one.args)) for one in asked])
+    async def slots_read(work: Work) -> list[int]:
+        found = [one for one in await empty.said_by(work) if "AS asked (slot, day)" in one.query]
+        return [len(one.args[2]) for one in found]
 
-    for n in range(3):
-        relations = [("Anna", "likes", f"thing {n}"), ("Anna", "works_at", f"firm {n}")]
-        await space.remember(f"Note {n}", relations=relations)
-    assert await read_for("likes") == 0
-    assert await read_for("works_at") > 0
+    # Of the place where she lives all that may end has to be known.
+    changed = [["Anna", "likes", "coffee"], ["Anna", "lives_in", "Rome"]]
+    assert await slots_read(lambda: space.remember("second", relations=changed)) == [1]
+    assert await slots_read(lambda: space.remember("third", relations=[["Anna", "likes", "milk"]])) == []
+    assert await slots_read(lambda: space.forget(first.id)) == [1]
+    purge = empty.services.changes.purges.purge
+    assert await slots_read(lambda: purge(DEFAULT_SCOPE, first.id)) == [1]

@@ -83,6 +83,20 @@ async def test_a_fact_goes_with_the_last_memory_that_states_it_and_what_it_super
     assert {path["edges"][0]["fact"]["id"] for path in found["paths"]} == {acme["id"]}
 
 
+async def test_of_what_a_memory_declares_no_trace_is_left_that_another_does_not_share(
+    engram: AsyncEngram, agent: Agent, database: Database
+) -> None:
+    kept = await engram.memories.create(agent.id, "At Acme.", relations=[("Alice", "works_at", "Acme")])
+    before = await numbers(database)
+    relations = [("Alice", "works_at", "Initech"), ("Zelda", "lives_in", "Oslo")]
+    gone = await engram.memories.create(agent.id, "Moved.", relations=relations)
+    assert (await engram.memories.purge(gone.id)).statements == 2
+    # What was believed of the other, and is again, is known to have changed.
+    assert await numbers(database) == {**before, "fact_closures": 2}
+    assert (await engram.memories.purge(kept.id)).statements == 1
+    assert set((await numbers(database)).values()) == {0}
+
+
 async def test_a_memory_that_states_thousands_of_facts_takes_them_all_along(
     http: httpx.AsyncClient, engram: AsyncEngram, agent: Agent, database: Database
 ) -> None:

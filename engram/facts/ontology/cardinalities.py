@@ -30,8 +30,9 @@ class Cardinalities:
         return cardinality is Cardinality.one
 
     def past(self, predicate: str) -> bool:
-        """Whether a relation is the past of one that is known."""
-        return predicate not in self._named and is_past(predicate) and stem(predicate) in self._by_stem
+        """Whether a relation is the past of one that is known, and has one value."""
+        tense = predicate not in self._named and is_past(predicate) and stem(predicate) in self._by_stem
+        return tense and self.one(predicate)
 
     def outside(self, predicates: Iterable[str]) -> list[str]:
         """Those that an ontology does not name, where it names any; what is built in is nobody's preference."""

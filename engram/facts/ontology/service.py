@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -20,6 +21,7 @@ from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 
 SLOTS_AT_ONCE = 500
+MEMORIES_AT_ONCE = 500
 
 
 class OntologyService:
@@ -72,16 +74,37 @@ class OntologyService:
     async def _settle(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, before: Cardinalities, after: Cardinalities
     ) -> int:
-        """Settle relations that have another cardinality now; how many facts end otherwise."""
+        """Settle relations that have another cardinality now; how many facts are believed otherwise."""
         statements = StatementRepository(connection, scope)
-        names = [name for name in await statements.relations(agent_id) if before.one(name) != after.one(name)]
-        changed, last = 0, None
+        known = await statements.relations(agent_id)
+        changed = await self._restate(
+            connection, scope, agent_id, [name for name in known if before.past(name) != after.past(name)]
+        )
+        names = [name for name in known if before.one(name) != after.one(name)]
+        last = None
         while names:
             slots = await statements.slots_with(agent_id, names, after=last, most=SLOTS_AT_ONCE)
-            changed += len(await self._statements.settle(connection, scope, agent_id, slots)) if slots else 0
+            closures = await self._statements.settle(connection, scope, agent_id, slots) if slots else []
+            changed |= {closure.fact_id for closure in closures}
             if len(slots) < SLOTS_AT_ONCE:
                 break
             last = list(slots)[-1]
+        return len(changed)
+
+    async def _restate(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, names: Sequence[str]
+    ) -> set[UUID]:
+        """State anew what memories say of relations that are the past of another now, or are so no longer: when they
+        begin depends on it. Which facts are believed otherwise."""
+        statements = StatementRepository(connection, scope)
+        changed, last = set[UUID](), None
+        while names:
+            ids = await statements.memories_with(agent_id, names, after=last, most=MEMORIES_AT_ONCE)
+            closures = await self._statements.restate(connection, scope, agent_id, ids) if ids else []
+            changed |= {closure.fact_id for closure in closures}
+            if len(ids) < MEMORIES_AT_ONCE:
+                break
+            last = ids[-1]
         return changed
 
 

@@ -189,6 +189,25 @@ class StatementRepository:
         )
         return {row["slot"]: aware(row["first"]) for row in rows}
 
+    async def memories_with(
+        self, agent_id: UUID, predicates: Sequence[str], *, after: UUID | None, most: int
+    ) -> list[UUID]:
+        """Memories with statements of these relations, in the order of their ids."""
+        rows = await self._driver.fetch(
+            """
+            SELECT DISTINCT f.memory_id FROM facts f
+            WHERE f.agent_id = $1 AND f.tenant_id = $2 AND f.memory_id IS NOT NULL AND f.predicate = ANY ($3::text[])
+                AND ($4::uuid IS NULL OR f.memory_id > $4)
+            ORDER BY f.memory_id LIMIT $5
+            """,
+            agent_id,
+            self._tenant_id,
+            list(predicates),
+            after,
+            most,
+        )
+        return [row["memory_id"] for row in rows]
+
     async def by_adapter(
         self, agent_id: UUID, adapter_name: str, max_confidence: float | None, *, after: UUID | None, most: int
     ) -> list[UUID]:
@@ -291,37 +310,16 @@ class StatementRepository:
             [row.held_until for row in rows],
         )
 
-    async def erase(self, agent_id: UUID, memory_id: UUID) -> int:
-        """Erase the statements of a memory, whose slots are locked, with the words that find no other fact."""
-        nodes = await self._driver.fetch(
-            """
-            SELECT f.subject_node, f.object_node FROM facts f
-            WHERE f.agent_id = $1 AND f.tenant_id = $2 AND f.memory_id = $3
-            """,
-            agent_id,
-            self._tenant_id,
-            memory_id,
-        )
-        status: str = await self._driver.execute(
+    async def erase(self, agent_id: UUID, memory_id: UUID) -> tuple[int, set[UUID]]:
+        """Erase the statements of a memory, whose slots are locked; how many, and the nodes that they named."""
+        rows = await self._driver.fetch(
             # What was believed of them, and what ties them to memories, goes with them.
-            "DELETE FROM facts WHERE agent_id = $1 AND tenant_id = $2 AND memory_id = $3",
+            """
+            DELETE FROM facts f WHERE f.agent_id = $1 AND f.tenant_id = $2 AND f.memory_id = $3
+            RETURNING f.subject_node, f.object_node
+            """,
             agent_id,
             self._tenant_id,
             memory_id,
         )
-        await self._driver.execute(
-            """
-            DELETE FROM fact_words w
-            WHERE w.agent_id = $1 AND w.tenant_id = $2 AND w.node = ANY ($3::uuid[])
-                AND NOT EXISTS (
-                    SELECT FROM facts f WHERE f.agent_id = $1 AND f.tenant_id = $2 AND f.subject_node = w.node
-                )
-                AND NOT EXISTS (
-                    SELECT FROM facts f WHERE f.agent_id = $1 AND f.tenant_id = $2 AND f.object_node = w.node
-                )
-            """,
-            agent_id,
-            self._tenant_id,
-            sorted({node for row in nodes for node in row.values()}),
-        )
-        return int(status.rsplit(maxsplit=1)[-1])
+        return len(rows), {node for row in rows for node in row.values()}

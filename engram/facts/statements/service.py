@@ -16,6 +16,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from engram.entities.service import EntityService
+from engram.facts.erasing_repository import ErasingRepository
 from engram.facts.keys import node_key, word_key
 from engram.facts.names import node_name, words_of
 from engram.facts.ontology.cardinalities import Cardinalities
@@ -46,9 +47,9 @@ class StatementService:
         *,
         at: datetime | None = None,
         restored: Mapping[UUID, datetime] | None = None,
-    ) -> None:
+    ) -> list[Closure]:
         """Let the statements of memories follow from their rows, and settle the slots in which they are; and let their
-        numbers follow.
+        numbers follow. What comes to be believed of facts that there were.
 
         ``at`` is when the memories came to be what they are, from which on what they state is known; default: now.
         ``restored`` says which of them are restored or said again, and when: what they say holds from then on, or from
@@ -60,7 +61,7 @@ class StatementService:
             await statements.state(agent_id, restored)
         memories = await statements.memories(agent_id, memory_ids)
         if not memories:
-            return
+            return []
         ids = [memory.id for memory in memories]
         cardinalities = await self.cardinalities(connection, scope, agent_id)
         said = await asyncio.to_thread(_said, memories, cardinalities)
@@ -76,7 +77,7 @@ class StatementService:
             for each in restated(memory, known.get(memory.id, []), said[memory.id])
         ]
         mine = [row for rows in known.values() for row in rows]
-        await self._write(connection, scope, agent_id, mine, new, cardinalities, at=at)
+        return await self._write(connection, scope, agent_id, mine, new, cardinalities, at=at)
 
     async def state_next(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, *, after: UUID | None, most: int
@@ -131,7 +132,8 @@ class StatementService:
         return await self._write(connection, scope, agent_id, [], [], cardinalities, from_=slots)
 
     async def erase(self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_id: UUID) -> int:
-        """Erase the statements of a memory, as if they had never been made; how many. The memory is locked."""
+        """Erase the statements of a memory, as if they had never been made; how many. The caller holds the agent
+        alone."""
         statements = StatementRepository(connection, scope)
         slots = await statements.slots_of(agent_id, [memory_id])
         if not slots:
@@ -140,7 +142,10 @@ class StatementService:
         cardinalities = await self.cardinalities(connection, scope, agent_id)
         rows = await statements.of_memories(agent_id, [memory_id])
         first = _days(row for row in rows if cardinalities.one(row.predicate))
-        erased = await statements.erase(agent_id, memory_id)
+        erased, nodes = await statements.erase(agent_id, memory_id)
+        erasing = ErasingRepository(connection, scope)
+        await erasing.erase_words(agent_id, nodes)
+        await erasing.erase_slots(agent_id, slots)
         await self._write(connection, scope, agent_id, [], [], cardinalities, from_=first)
         return erased
 

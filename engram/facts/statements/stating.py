@@ -134,7 +134,7 @@ def wanted(memory: Stating, cardinalities: Cardinalities) -> list[Wanted]:
         found[key] = statement
         if begins is not None:
             dated[slot] = min(start, dated.get(slot, start))
-        elif cardinalities.past(predicate) and cardinalities.one(predicate):
+        elif cardinalities.past(predicate):
             past.add(key)
     return _in_order(found, dated, past)
 
