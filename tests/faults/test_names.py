@@ -79,7 +79,7 @@ async def test_names_that_say_what_kind_of_thing_is_meant_stay_two_nodes(space: 
     assert (await around(space, company, labeled=True), await around(space, fruit, labeled=True)) == ({"ios"}, {"user"})
     # Beside what occurs with it, each occurs with the bare name, which texts have for either.
     assert await around(space, company) == {"ios", "apple"}
-    assert await around(space, fruit) == {"lunch", "apple"}
+    assert await around(space, fruit) == {"lunch", "apple", "user"}
     asked = {"embedding": space.vector(1), "search_mode": "graph", "max_hops": 0}
     assert len(await space.texts("?", entity_filter=["apple"], **asked)) == 4
 
