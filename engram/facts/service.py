@@ -25,8 +25,9 @@ from engram.facts.writing import FactWriting, fact_not_found
 from engram.paging import decode_cursor, encode_cursor
 from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
+from engram.wire import Instant
 
-_CURSOR: TypeAdapter[tuple[datetime, UUID]] = TypeAdapter(tuple[datetime, UUID])
+_CURSOR: TypeAdapter[tuple[datetime, UUID]] = TypeAdapter(tuple[Instant, UUID])
 
 
 class FactService(FactWriting):
