@@ -93,9 +93,11 @@ class MergingService:
             )
         return _merge(row)
 
-    async def said(self, connection: AsyncConnection, scope: Scope, agent_id: UUID) -> Sequence[tuple[str, str]]:
+    async def said(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, known_at: datetime | None = None
+    ) -> Sequence[tuple[str, str]]:
         """Names that were merged, as they were written, in the order in which that was said."""
-        rows = await MergeRepository(connection, scope).standing(agent_id)
+        rows = await MergeRepository(connection, scope).standing(agent_id, known_at)
         return [(row["name"], row["other"]) for row in rows]
 
     async def groups(

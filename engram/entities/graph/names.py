@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -24,11 +25,13 @@ class EntityNames:
         self._agents = agents
         self._merges = merges
 
-    async def merged(self, connection: AsyncConnection, scope: Scope, agent_id: UUID) -> Merged:
-        """What was merged in an agent. Raises NotFoundProblem where there is none."""
+    async def merged(
+        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, known_at: datetime | None = None
+    ) -> Merged:
+        """What was merged in an agent, now or at a moment. Raises NotFoundProblem where there is none."""
         if await self._agents.language(connection, scope, agent_id) is None:
             raise agent_not_found(agent_id)
-        pairs = await self._merges.said(connection, scope, agent_id)
+        pairs = await self._merges.said(connection, scope, agent_id, known_at)
         if not pairs:
             return Merged()
         return Merged(await merged_entities(EntityRepository(connection, scope), agent_id, pairs))

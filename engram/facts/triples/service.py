@@ -143,7 +143,7 @@ class TripleService:
 
     async def _wanted(self, connection: AsyncConnection, scope: Scope, question: TripleQuestion) -> TripleFilter:
         agent_id = UUID(question.agent_id)
-        merged = await self._names.merged(connection, scope, agent_id)
+        merged = await self._names.merged(connection, scope, agent_id, question.known_at)
         names = {end: getattr(question, end) for end in ("subject", "object", "entity")}
         given = {end: name for end, name in names.items() if name is not None}
         found = await self._names.find(connection, scope, agent_id, list(given.values()), merged)
