@@ -6,8 +6,9 @@ import base64
 import binascii
 from typing import Annotated, TypeVar
 
-from pydantic import Field, JsonValue, StringConstraints, TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field, JsonValue, StringConstraints, TypeAdapter, ValidationError
 
+from engram.characters import storable
 from engram.problems import InvalidInputProblem
 
 DEFAULT_LIMIT = 50
@@ -25,6 +26,10 @@ Cursor = Annotated[
     Field(json_schema_extra={"minLength": 1, "pattern": "^[A-Za-z0-9_=-]*$"}),
 ]
 """Text that a list gave. Which text, only ``decode_cursor`` can say."""
+
+CountKey = Annotated[int, Field(ge=0, lt=2**31)]
+NameKey = Annotated[str, AfterValidator(storable)]
+"""Parts of a sort key. A cursor may come from anybody: whatever is in it has to be what the database takes."""
 
 _PARTS: TypeAdapter[list[JsonValue]] = TypeAdapter(list[JsonValue])
 

@@ -263,8 +263,11 @@ class FactRepository:
         )
         return {row["id"]: dict(row) for row in rows}
 
-    async def memories_of(self, agent_id: UUID, fact_ids: Collection[UUID]) -> list[dict[str, Any]]:
-        """Memories that these facts name as their sources and that are not deleted, by id: of each the beginning."""
+    async def memories_of(
+        self, agent_id: UUID, fact_ids: Collection[UUID], user_id: str | None
+    ) -> list[dict[str, Any]]:
+        """Memories that these facts name as their sources and that are not deleted, by id: of each the beginning. With
+        a user none of another."""
         rows = await self._driver.fetch(
             f"""
             SELECT m.id, left(m.content, {EXCERPT_CHARS:d}) AS content,
@@ -275,12 +278,13 @@ class FactRepository:
                 ORDER BY s.memory_id LIMIT {MAX_MEMORIES:d}
             ) AS source
             JOIN memories m ON m.agent_id = $1 AND m.tenant_id = $2 AND m.id = source.memory_id
-                AND m.status <> 'deleted'
+                AND m.status <> 'deleted' AND ($4::text IS NULL OR m.user_id IS NULL OR m.user_id = $4)
             ORDER BY m.id
             """,
             agent_id,
             self._tenant_id,
             list(fact_ids),
+            user_id,
         )
         return [dict(row) for row in rows]
 

@@ -25,8 +25,9 @@ from engram.facts.writing import FactWriting, fact_not_found
 from engram.paging import decode_cursor, encode_cursor
 from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
+from engram.wire import Instant
 
-_CURSOR: TypeAdapter[tuple[datetime, UUID]] = TypeAdapter(tuple[datetime, UUID])
+_CURSOR: TypeAdapter[tuple[datetime, UUID]] = TypeAdapter(tuple[Instant, UUID])
 
 
 class FactService(FactWriting):
@@ -131,7 +132,8 @@ class FactService(FactWriting):
         async with self._database.snapshot(scope) as connection:
             paths = await self._walk(connection, scope, question)
             ids = {UUID(fact.id) for path in paths for fact in path.facts}
-            memories = await FactRepository(connection, scope).memories_of(UUID(question.agent_id), ids)
+            facts = FactRepository(connection, scope)
+            memories = await facts.memories_of(UUID(question.agent_id), ids, question.user_id)
         return shown(paths, memories)
 
     async def _walk(self, connection: AsyncConnection, scope: Scope, question: GraphQuestion) -> Paths:

@@ -8,6 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
+from engram.paging import encode_cursor
+
 NOWHERE = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 
@@ -217,6 +219,13 @@ class TestWalking:
         assert whole["edges"][1]["fact"] == {key: value for key, value in moved.items() if key != "closed"}
         assert answer["memories"] == [{"id": source, "content": memory["content"], "content_truncated": False}]
         assert not answer["truncated"]
+        # A user is shown no memory of another.
+        private = {**memory, "content": "Bob's lease ends in May.", "user_id": "bob"}
+        named = (await facts.http.post("/v1/memories", json=private)).json()["id"]
+        for user in ("bob", "carol"):
+            await facts.append("Bob", "leaves", "Tokyo", sources=[source, named], user_id=user)
+            shown = (await facts.walk("Bob", user_id=user))["memories"]
+            assert [one["id"] for one in shown] == ([source, named] if user == "bob" else [source])
         assert await facts.rendered("tokyo") == [
             "tokyo ←operates_in— acme",
             "tokyo ←operates_in— acme ←works_at— alice",
@@ -318,6 +327,27 @@ class TestRefusals:
             answer = await facts.http.post("/v1/facts/recall-graph", json=body)
             assert answer.status_code == 422, wrong
             assert [error["field"] for error in answer.json()["errors"]] == [field], wrong
+
+    @pytest.mark.parametrize(
+        ("path", "params", "key"),
+        [
+            ("/v1/facts", {}, ("0001-01-01T00:00:00+14:00", NOWHERE)),
+            ("/v1/facts", {}, ("9999-12-31T23:59:59-14:00", NOWHERE)),
+            ("/v1/facts/triples", {}, (10**30, "a", "b", "c", "d")),
+            ("/v1/facts/triples", {}, (1, "a", "b", "\x00", "d")),
+            ("/v1/facts/triples", {"sort_by": "recency"}, ("2024-01-01T00:00:00Z", "\x00", "b", "c", "d")),
+            ("/v1/facts/related", {"entity": "alice"}, (10**30, "a")),
+            ("/v1/facts/related", {"entity": "alice"}, (1, "\x00")),
+            (f"/v1/memories/{NOWHERE}/history", None, ("2024-01-01T00:00:00Z", NOWHERE, 2**31)),
+        ],
+    )
+    async def test_a_cursor_that_the_database_cannot_take_is_refused(
+        self, facts: Facts, path: str, params: dict[str, str] | None, key: tuple[str | int, ...]
+    ) -> None:
+        asked = {"agent_id": facts.agent_id, **params} if params is not None else {}
+        answer = await facts.http.get(path, params={**asked, "cursor": encode_cursor(*key)})
+        assert answer.status_code == 422
+        assert [error["field"] for error in answer.json()["errors"]] == ["cursor"]
 
     async def test_what_is_wrong_with_other_requests_is_named(self, facts: Facts) -> None:
         listed = {"agent_id": facts.agent_id}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -83,6 +83,18 @@ async def test_merged_entities_are_one(teller: Teller) -> None:
     assert (said(line), line.co_occur) == (("anna", "knows", "bert"), 4)
     await teller.services.facts.merges.undo(DEFAULT_SCOPE, merge.id)
     assert {line.co_occur for line in await teller.lines(subject="Anna", relation="knows")} == {3, 1}
+
+
+async def test_known_at_sees_the_merges_that_stood(teller: Teller) -> None:
+    await teller.say("as Robert", ("Anna", "knows", "Robert"))
+    request = MergeCreate(agent_id=teller.space.agent_id, name="Bert", other="Robert")
+    merge = await teller.services.facts.merges.merge(DEFAULT_SCOPE, request)
+    before = merge.recorded_at - timedelta(microseconds=1)
+    (line,) = await teller.lines(object="Robert", known_at=before)
+    assert (said(line), line.co_occur) == (("anna", "knows", "robert"), 1)
+    await teller.services.facts.merges.undo(DEFAULT_SCOPE, merge.id)
+    (line,) = await teller.lines(object="Robert", known_at=merge.recorded_at)
+    assert (said(line), line.co_occur) == (("anna", "knows", "bert"), 4)
 
 
 async def test_sources_are_the_last_ten_memories_and_what_outlived_them_is_stale(teller: Teller) -> None:

@@ -102,6 +102,16 @@ def test_amounts_and_exponents() -> None:
             conversion(unit, target)
 
 
+@pytest.mark.parametrize("unit", ["dB/m", "dBm/Hz", "dB^2", "octave/s"])
+def test_what_is_made_of_exponents_is_itself_alone(unit: str) -> None:
+    check_unit(unit)
+    assert conversion(unit, unit)(1.5) == 1.5
+    for other in (None, "m", "dB", "dBm", "mW", "degC", "Np/m"):
+        for one, target in ((unit, other), (other, unit)):
+            with pytest.raises(IncompatibleUnitsError):
+                conversion(one, target)
+
+
 def test_no_currency_takes_the_name_of_a_unit() -> None:
     import pint
 

@@ -39,3 +39,16 @@ async def test_an_import_states_what_the_export_did(http: httpx.AsyncClient) -> 
     assert await triples(http, other) == stated
     response = await http.get(f"/v1/agents/{other}/ontology")
     assert response.json()["verbs"] == {"owned_by": "one"}
+
+
+async def test_a_value_that_was_said_after_a_later_one_of_its_day_comes_along(http: httpx.AsyncClient) -> None:
+    agent_id = (await post(http, "/v1/agents", name="said late"))["id"]
+    first = (await post(http, "/v1/memories", agent_id=agent_id, content="They talked."))["id"]
+    relations = [["user", "lives_in", "Rome"]]
+    await post(http, "/v1/memories", agent_id=agent_id, content="They moved.", relations=relations)
+    response = await http.patch(f"/v1/memories/{first}", json={"relations": [["user", "lives_in", "Oslo"]]})
+    assert response.status_code == 200, response.text
+    stated = await triples(http, agent_id)
+    assert [line["object"] for line in stated] == ["oslo"]
+    other = await made_of(http, await exported(http, agent_id), name="said late again", ids="new")
+    assert await triples(http, other) == stated

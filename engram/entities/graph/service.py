@@ -32,14 +32,14 @@ from engram.entities.graph.schemas import (
 from engram.entities.graph.walk import Entity, Hubs, Node, Step, traverse
 from engram.entities.recognition import NameMatcher, openings
 from engram.entities.repository import EntityRepository
-from engram.paging import decode_cursor, encode_cursor
+from engram.paging import CountKey, NameKey, decode_cursor, encode_cursor
 from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 
 ONE_HOP = 20
 """Of what an entity occurs with, so many are taken where another domain asks."""
 
-_CURSOR: TypeAdapter[tuple[int, str]] = TypeAdapter(tuple[int, str])
+_CURSOR: TypeAdapter[tuple[int, str]] = TypeAdapter(tuple[CountKey, NameKey])
 
 
 @dataclass(frozen=True, slots=True)

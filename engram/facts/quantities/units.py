@@ -77,11 +77,11 @@ def conversion(unit: str | None, target: str | None) -> Conversion:
     ours, theirs = _parsed(unit), _parsed(target)
     if ours == theirs:
         return float
-    if is_logarithmic(unit) or is_logarithmic(target):
-        return _logarithmic(unit, target)
     try:
+        if is_logarithmic(unit) or is_logarithmic(target):
+            return _logarithmic(unit, target)
         zero, one = (_told(Fraction(number), ours, theirs) for number in (0, 1))
-    except (ValueError, TypeError, ArithmeticError) as error:
+    except Exception as error:  # the library reads more than it converts, as dB/m, and says so in many ways
         raise IncompatibleUnitsError from error
     slope = one - zero
     return lambda value: _rounded(Fraction(value) * slope + zero)
@@ -131,6 +131,7 @@ def _logarithmic(unit: str | None, target: str | None) -> Conversion:
         with np.errstate(all="ignore"):
             return float(units.Quantity(value, ours).to(theirs).magnitude)
 
+    told(1.0)
     return told
 
 

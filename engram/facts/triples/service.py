@@ -31,13 +31,15 @@ from engram.facts.triples.schemas import (
     TripleSource,
 )
 from engram.memories.schemas import MemoryStatus
-from engram.paging import decode_cursor, encode_cursor
+from engram.paging import CountKey, NameKey, decode_cursor, encode_cursor
 from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 from engram.wire import Instant
 
-_COUNTED: TypeAdapter[tuple[int, str, str, str, str]] = TypeAdapter(tuple[int, str, str, str, str])
-_TIMED: TypeAdapter[tuple[datetime, str, str, str, str]] = TypeAdapter(tuple[Instant, str, str, str, str])
+_COUNTED: TypeAdapter[tuple[int, str, str, str, str]] = TypeAdapter(tuple[CountKey, NameKey, NameKey, NameKey, NameKey])
+_TIMED: TypeAdapter[tuple[datetime, str, str, str, str]] = TypeAdapter(
+    tuple[Instant, NameKey, NameKey, NameKey, NameKey]
+)
 
 EXPIRED_AT_ONCE = 500
 

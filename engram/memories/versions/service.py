@@ -10,12 +10,12 @@ from pydantic import TypeAdapter
 from engram.memories.changes.schemas import MemoryHistory
 from engram.memories.service import memory_not_found
 from engram.memories.versions.repository import HistoryRepository
-from engram.paging import decode_cursor, encode_cursor
+from engram.paging import CountKey, decode_cursor, encode_cursor
 from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import Scope
 from engram.wire import Id, Instant
 
-_CURSOR: TypeAdapter[tuple[datetime, str, int]] = TypeAdapter(tuple[Instant, Id, int])
+_CURSOR: TypeAdapter[tuple[datetime, str, int]] = TypeAdapter(tuple[Instant, Id, CountKey])
 
 
 class HistoryService:

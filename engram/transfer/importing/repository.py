@@ -282,11 +282,15 @@ class ImportRepository:
         return id
 
     async def unfollowed_fact(self) -> UUID | None:
-        """A fact that stands and is superseded by none of the import that begins in its place where it ends."""
+        """A fact of the file that stands and is superseded by none of it that begins in its place where it ends.
+
+        What memories state is made here, and settled by rules of its own.
+        """
         id: UUID | None = await self._driver.fetchval(
             """
             SELECT f.id FROM facts f
-            WHERE f.agent_id = $1 AND f.tenant_id = $2 AND f.superseded_by IS NOT NULL AND f.status = 'standing'
+            WHERE f.agent_id = $1 AND f.tenant_id = $2 AND f.memory_id IS NULL AND f.superseded_by IS NOT NULL
+                AND f.status = 'standing'
                 AND NOT EXISTS (
                     SELECT FROM facts s
                     WHERE s.agent_id = $1 AND s.tenant_id = $2 AND s.id = f.superseded_by AND s.slot = f.slot
