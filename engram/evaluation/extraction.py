@@ -6,12 +6,18 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from engram.entities.canonical import canonical_name
 from engram.evaluation.records import ExtractionRecord
+from engram.facts.schemas import Predicate
 from engram.facts.statements.schemas import MAX_RELATIONS
 from engram.memories.schemas import MAX_ENTITIES
+from engram.wire import Name
 
 _NAME_CHARS = 256
+_NAME: TypeAdapter[str] = TypeAdapter(Name)
+_PREDICATE: TypeAdapter[str] = TypeAdapter(Predicate)
 
 
 class Extraction(StrEnum):
@@ -26,8 +32,8 @@ class Extraction(StrEnum):
 def extracted(record: ExtractionRecord | None, part: Extraction, *, declared: int = 0) -> dict[str, list[Any]]:
     """``entities`` and ``relations`` to be written with a memory that declares so many entities by itself.
 
-    What a server would refuse is left out: names that are too long or name nothing, and what is beyond the most that
-    a memory may declare; the first are kept.
+    What a server would refuse is left out: names and predicates that are too long, hold what no text may or name
+    nothing, and what is beyond the most that a memory may declare; the first are kept.
     """
     entities: list[Any] = []
     relations: list[Any] = []
@@ -43,9 +49,23 @@ def _relations(record: ExtractionRecord) -> Iterator[dict[str, str]]:
         if len(triple) != 3:
             continue
         subject, predicate, object = triple
-        if _is_name(subject) and _is_name(object) and any(map(str.isalnum, predicate)):
+        # A predicate without a letter or digit says nothing by which a memory is found.
+        if (
+            _is_name(subject)
+            and _is_name(object)
+            and _accepted(_PREDICATE, predicate)
+            and any(map(str.isalnum, predicate))
+        ):
             yield {"subject": subject, "predicate": predicate, "object": object}
 
 
 def _is_name(text: str) -> bool:
-    return len(text) <= _NAME_CHARS and canonical_name(text) is not None
+    return len(text) <= _NAME_CHARS and _accepted(_NAME, text) and canonical_name(text) is not None
+
+
+def _accepted(kind: TypeAdapter[str], text: str) -> bool:
+    try:
+        kind.validate_python(text)
+    except ValidationError:
+        return False
+    return True

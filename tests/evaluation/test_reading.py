@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from engram.evaluation.extraction import Extraction
+from engram.evaluation.extraction import Extraction, extracted
 from engram.evaluation.loading import Titles, item_of, title_of
 from engram.evaluation.questions import spread
 from engram.evaluation.reading import read_set
-from engram.evaluation.records import MemoryRecord
+from engram.evaluation.records import ExtractionRecord, MemoryRecord
+from engram.memories.schemas import MemoryItem
 from tests.cli.conftest import Run
 from tests.evaluation.conftest import QUESTIONS, ZOO, memory, question, write_set
 
@@ -142,3 +143,16 @@ def test_what_is_no_set_is_told(run: Run, tmp_path: Path, zoo: Path) -> None:
     (zoo / "memories.jsonl.gz").write_bytes(b"no gzip")
     (zoo / "questions.jsonl").rename(zoo / "queries.jsonl")
     assert "memories.jsonl.gz: not readable as gzip" in run("eval", str(zoo)).stderr
+
+
+def test_what_a_server_would_refuse_of_an_extraction_is_left_out() -> None:
+    fine = ["Anna", "works at", "Acme"]
+    refused = [["Anna", text, "Acme"] for text in ("k" * 257, "k\x00k", "- _", " ", "?", "\ud800")]
+    refused += [[name, "knows", "Anna"] for name in ("n" * 257, "An\x00na", "Anna \ud800", "it", "")]
+    refused += [["Anna", "knows"], [*fine, "since May"]]
+    names = [name for name, *_ in refused]
+    record = ExtractionRecord.model_construct(id="a", entities=names, triples=[*refused, fine, fine])
+    found = extracted(record, Extraction.all)
+    assert found["entities"] == ["Anna"]
+    assert [list(one.values()) for one in found["relations"]] == [fine]
+    MemoryItem.model_validate({"content": "Anna works at Acme.", **found})
