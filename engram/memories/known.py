@@ -17,6 +17,9 @@ _SAME = (
     " declared_relations, declared_quantities, sensitivity"
 )
 
+_WORDED = ("subject", "predicate", "object")
+"""Of what a memory states, the parts that it is found by."""
+
 
 def then(alias: str, at: datetime, p: Parameters) -> str:
     """Whether a row of ``memory_versions`` or ``edge_versions`` was what was known."""
@@ -79,9 +82,12 @@ def passages(known_at: datetime | None, p: Parameters) -> str:
 
 def rewritten(version: str) -> str:
     """Whether the text of a row of ``memory_versions``, or what it states, is another now: passages are of what is."""
+
+    def says(alias: str) -> str:
+        stated = (f"jsonb_path_query_array({alias}.declared_relations, '$[*].{part}')" for part in _WORDED)
+        return f"({alias}.content, {alias}.embedding, {alias}.withheld, {', '.join(stated)})"
+
     return (
         f"EXISTS (SELECT FROM memories c WHERE c.agent_id = {version}.agent_id AND c.tenant_id = {version}.tenant_id"
-        f" AND c.id = {version}.memory_id"
-        f" AND (c.content, c.embedding, c.declared_relations, c.withheld) IS DISTINCT FROM"
-        f" ({version}.content, {version}.embedding, {version}.declared_relations, {version}.withheld))"
+        f" AND c.id = {version}.memory_id AND {says('c')} IS DISTINCT FROM {says(version)})"
     )

@@ -77,6 +77,12 @@ async def test_what_is_stated_otherwise_is_found_so_and_what_was_known_stays(spa
 
 async def test_what_changes_nothing_of_it_leaves_it(space: Space) -> None:
     id = await remembered(space)
+    known_at = (await space.get(id)).recorded_at
+    subject, predicate, object = RELATIONS[0]
+    surer = {"subject": subject, "predicate": predicate, "object": object, "confidence": 0.5}
+    await revise(space, id, [surer])
+    assert await vector(space, id) > 0.99
+    assert await vector(space, id, known_at=known_at) > 0.99
     update = MemoryUpdate(tags=["paper"])
     await space.services.changes.revisions.update(DEFAULT_SCOPE, id, update)
     await space.forget(id)

@@ -14,6 +14,7 @@ from engram.audit.schemas import Action
 from engram.audit.service import Audit
 from engram.facts.statements.schemas import Relation
 from engram.facts.statements.stating import carried_over
+from engram.facts.statements.wording import worded
 from engram.memories.changes.edges import ThematicLinks
 from engram.memories.changes.reindexing import Indexed, Reindexing, indexed
 from engram.memories.changes.repository import ChangeRepository
@@ -114,8 +115,9 @@ class RevisionService:
         _check_window(memory, changes)
         passages = None
         anew = "content" in changes or request.embedding is not None
-        if anew or changes.keys() & {"declared_relations", "withheld"}:
-            read = await self._read(memory, request, changes, read)
+        relations = _stated(memory, changes)
+        if anew or worded(relations) != worded(_stated(memory, {})):
+            read = await self._read(memory, request, changes, relations, read)
             passages = read.embedded.passages
             if anew:
                 changes |= {"embedding": read.embedded.whole, "chunks": read.embedded.chunks}
@@ -139,10 +141,13 @@ class RevisionService:
         return _Revision(memory.version, changes, read, found_by)
 
     async def _read(
-        self, memory: Standing, request: MemoryUpdate, changes: dict[str, Any], before: _Read | None
+        self,
+        memory: Standing,
+        request: MemoryUpdate,
+        changes: dict[str, Any],
+        relations: list[dict[str, Any]],
+        before: _Read | None,
     ) -> _Read:
-        withheld = changes.get("withheld", memory.withheld)
-        relations = [] if withheld else changes.get("declared_relations", memory.declared_relations)
         item = MemoryItem.model_construct(
             content=changes.get("content", memory.content),
             relations=[Relation.model_construct(**_ends(relation)) for relation in relations],
@@ -206,6 +211,14 @@ _SHOWN = {
     "declared_quantities",
     "sensitivity",
 }
+
+
+def _stated(memory: Standing, changes: dict[str, Any]) -> list[dict[str, Any]]:
+    """Relations by which a memory is found when these columns are changed."""
+    if changes.get("withheld", memory.withheld):
+        return []
+    relations: list[dict[str, Any]] = changes.get("declared_relations", memory.declared_relations)
+    return relations
 
 
 def _ends(relation: dict[str, Any]) -> dict[str, Any]:
