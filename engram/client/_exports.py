@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
-from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO
 
 import httpx
 
-from engram.client._connection import finish
 from engram.client._errors import EngramError
 from engram.client._request import Operation, Sender
-from engram.client._streams import areceived, received
+from engram.client._streams import Answer, areceived, received
 from engram.transfer.lines import LineTooLong, Pieces, Summary
 
 _LONGEST = 1024 * 1024 * 1024
@@ -49,14 +47,11 @@ class _Checked:
             raise EngramError("the export was changed on its way: its lines are not those that the footer sums up")
 
 
-class Export:
+class Export(Answer):
     """The lines of an export, read from the server as they are iterated, once.
 
     Raises EngramError where the export was cut off, after the lines that came.
     """
-
-    def __init__(self, sender: Sender, operation: Operation[httpx.Response]) -> None:
-        self._response = finish(operation.perform(sender))
 
     def __iter__(self) -> Iterator[bytes]:
         """Lines with their ends."""
@@ -75,18 +70,6 @@ class Export:
             if progress is not None:
                 progress(written)
         return written
-
-    def close(self) -> None:
-        """Let go of the connection. What was not read yet is lost."""
-        self._response.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class AsyncExport:

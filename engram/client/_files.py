@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO
 
 import httpx
 
-from engram.client._connection import finish
 from engram.client._request import Operation, Sender
-from engram.client._streams import areceived, received
+from engram.client._streams import Answer, areceived, received
 
 
-class GraphExport:
+class GraphExport(Answer):
     """An exported graph, read from the server as it is iterated, once.
 
     Raises APIConnectionError where it was cut off, after the pieces that came.
     """
-
-    def __init__(self, sender: Sender, operation: Operation[httpx.Response]) -> None:
-        self._response = finish(operation.perform(sender))
 
     def __iter__(self) -> Iterator[bytes]:
         """Pieces of any size."""
@@ -36,18 +31,6 @@ class GraphExport:
             if progress is not None:
                 progress(written)
         return written
-
-    def close(self) -> None:
-        """Let go of the connection. What was not read yet is lost."""
-        self._response.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class AsyncGraphExport:

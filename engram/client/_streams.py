@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from types import TracebackType
+from typing import Self
 
 import httpx
 
+from engram.client._connection import finish
 from engram.client._errors import APIConnectionError, APITimeoutError, EngramError
+from engram.client._request import Operation, Sender
+
+
+class Answer:
+    """An answer that is open until it is read, or closed."""
+
+    def __init__(self, sender: Sender, operation: Operation[httpx.Response]) -> None:
+        self._response = finish(operation.perform(sender))
+
+    def close(self) -> None:
+        """Let go of the connection. What was not read yet is lost."""
+        self._response.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 def received(response: httpx.Response) -> Iterator[bytes]:
