@@ -15,7 +15,6 @@ from engram.facts.statements.schemas import MAX_RELATIONS
 from engram.memories.schemas import MAX_ENTITIES
 from engram.wire import Name
 
-_NAME_CHARS = 256
 _NAME: TypeAdapter[str] = TypeAdapter(Name)
 _PREDICATE: TypeAdapter[str] = TypeAdapter(Predicate)
 
@@ -60,7 +59,7 @@ def _relations(record: ExtractionRecord) -> Iterator[dict[str, str]]:
 
 
 def _is_name(text: str) -> bool:
-    return len(text) <= _NAME_CHARS and _accepted(_NAME, text) and canonical_name(text) is not None
+    return _accepted(_NAME, text) and canonical_name(text) is not None
 
 
 def _accepted(kind: TypeAdapter[str], text: str) -> bool:

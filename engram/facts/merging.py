@@ -93,12 +93,9 @@ class MergingService:
             )
         return _merge(row)
 
-    async def said(
-        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, known_at: datetime | None = None
-    ) -> Sequence[tuple[str, str]]:
-        """Names that are merged, or were as far as was known at an instant, as they were written, in the order in which
-        that was said."""
-        rows = await MergeRepository(connection, scope).standing(agent_id, known_at)
+    async def said(self, connection: AsyncConnection, scope: Scope, agent_id: UUID) -> Sequence[tuple[str, str]]:
+        """Names that are merged, as they were written, in the order in which that was said."""
+        rows = await MergeRepository(connection, scope).standing(agent_id, None)
         return [(row["name"], row["other"]) for row in rows]
 
     async def groups(
