@@ -8,8 +8,6 @@ from typing import Any
 import httpx
 import pytest
 
-from engram.paging import encode_cursor
-
 NOWHERE = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 
@@ -327,27 +325,6 @@ class TestRefusals:
             answer = await facts.http.post("/v1/facts/recall-graph", json=body)
             assert answer.status_code == 422, wrong
             assert [error["field"] for error in answer.json()["errors"]] == [field], wrong
-
-    @pytest.mark.parametrize(
-        ("path", "params", "key"),
-        [
-            ("/v1/facts", {}, ("0001-01-01T00:00:00+14:00", NOWHERE)),
-            ("/v1/facts", {}, ("9999-12-31T23:59:59-14:00", NOWHERE)),
-            ("/v1/facts/triples", {}, (10**30, "a", "b", "c", "d")),
-            ("/v1/facts/triples", {}, (1, "a", "b", "\x00", "d")),
-            ("/v1/facts/triples", {"sort_by": "recency"}, ("2024-01-01T00:00:00Z", "\x00", "b", "c", "d")),
-            ("/v1/facts/related", {"entity": "alice"}, (10**30, "a")),
-            ("/v1/facts/related", {"entity": "alice"}, (1, "\x00")),
-            (f"/v1/memories/{NOWHERE}/history", None, ("2024-01-01T00:00:00Z", NOWHERE, 2**31)),
-        ],
-    )
-    async def test_a_cursor_that_the_database_cannot_take_is_refused(
-        self, facts: Facts, path: str, params: dict[str, str] | None, key: tuple[str | int, ...]
-    ) -> None:
-        asked = {"agent_id": facts.agent_id, **params} if params is not None else {}
-        answer = await facts.http.get(path, params={**asked, "cursor": encode_cursor(*key)})
-        assert answer.status_code == 422
-        assert [error["field"] for error in answer.json()["errors"]] == ["cursor"]
 
     async def test_what_is_wrong_with_other_requests_is_named(self, facts: Facts) -> None:
         listed = {"agent_id": facts.agent_id}
