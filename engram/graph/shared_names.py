@@ -27,14 +27,14 @@ class SharedNames:
         self._cap = around.p(around.fan_out - 1, "int") if self._walked else ""
 
     def hop(self, hop: int) -> list[str]:
-        """Common table expressions: ``named`` (what a frontier names), ``entities`` and ``members`` (of the entities,
-        one more than a hub has at most), ``subjects`` (of hubs), and ``links`` (memories that a walk may come to, and
+        """Common table expressions: ``named`` (what a frontier names), ``entities``, ``sized`` (with how many memories
+        name each, up to one more than no hub has at most), ``subjects`` (of hubs), and ``links`` (memories that a walk may come to, and
         how strongly)."""
         if not self._walked:
             return []
         p, around = self._around.p, self._around
         hub = p(around.tuning.hub_size, "int")
-        specificity = "1 / (1 + ln(m.size::float8))" if around.tuning.specificity else "1"
+        specificity = "1 / (1 + ln(e.size::float8))" if around.tuning.specificity else "1"
         return [
             f"""
             named{hop} AS MATERIALIZED (
@@ -52,25 +52,24 @@ class SharedNames:
                 SELECT n.entity_id, max(n.score) AS score FROM named{hop} n
                 GROUP BY n.entity_id ORDER BY score DESC, n.entity_id LIMIT {MAX_ENTITIES + 1:d}
             )""",
-            # Counting a name's memories stops past a hub's size; of a hub only the subjects are read, by their own
-            # index.
+            # Counting a name's memories stops past a hub's size: most names that a walk comes to in a large store are
+            # hubs, of which only the subjects are read, by their own index.
             f"""
-            members{hop} AS MATERIALIZED (
-                SELECT e.entity_id, e.score, other.*
-                FROM (SELECT * FROM entities{hop} ORDER BY score DESC, entity_id LIMIT {MAX_ENTITIES:d}) AS e
-                CROSS JOIN LATERAL (
-                    SELECT counted.*, count(*) OVER () AS size
+            sized{hop} AS MATERIALIZED (
+                SELECT e.entity_id, e.score, (
+                    SELECT count(*)
                     FROM (
-                        SELECT o.memory_id, o.is_subject FROM mentions o
+                        SELECT FROM mentions o
                         WHERE {around.mine("o")} AND o.entity_id = e.entity_id LIMIT {hub} + 1
                     ) AS counted
-                ) AS other
+                ) AS size
+                FROM (SELECT * FROM entities{hop} ORDER BY score DESC, entity_id LIMIT {MAX_ENTITIES:d}) AS e
             )""",
             f"""
             subjects{hop} AS MATERIALIZED (
                 SELECT hub.entity_id, hub.score, subject.memory_id,
                     row_number() OVER (PARTITION BY hub.entity_id ORDER BY subject.memory_id) AS place
-                FROM (SELECT DISTINCT m.entity_id, m.score FROM members{hop} m WHERE m.size > {hub}) AS hub
+                FROM sized{hop} hub
                 CROSS JOIN LATERAL (
                     SELECT s.memory_id
                     FROM (
@@ -81,12 +80,18 @@ class SharedNames:
                     ) AS s {around.seen("s.memory_id")}
                     LIMIT {p(around.fan_out, "int")}
                 ) AS subject
+                WHERE hub.size > {hub}
             )""",
             f"""
             links{hop} AS MATERIALIZED (
-                SELECT m.entity_id, m.score, m.memory_id,
+                SELECT e.entity_id, e.score, m.memory_id,
                     CASE WHEN m.is_subject THEN 1 ELSE {specificity} END::float8 AS weight
-                FROM members{hop} m WHERE m.size <= {hub}
+                FROM sized{hop} e
+                CROSS JOIN LATERAL (
+                    SELECT o.memory_id, o.is_subject FROM mentions o
+                    WHERE {around.mine("o")} AND o.entity_id = e.entity_id LIMIT {hub}
+                ) AS m
+                WHERE e.size <= {hub}
                 UNION ALL
                 SELECT s.entity_id, s.score, s.memory_id, 1 FROM subjects{hop} s WHERE s.place <= {self._cap}
             )""",

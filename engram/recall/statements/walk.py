@@ -48,9 +48,10 @@ def walk(
         ctes += [
             f"""
             ranked{hop} AS MATERIALIZED (
-                SELECT n.*, row_number() OVER (
-                    PARTITION BY n.source_id ORDER BY n.weight * n.multiplier DESC, n.target_id, n.relation_type
-                ) AS place
+                SELECT n.source_id, n.source_score, n.target_id, n.relation_type, n.direction, n.weight, n.multiplier,
+                    row_number() OVER (
+                        PARTITION BY n.source_id ORDER BY n.weight * n.multiplier DESC, n.target_id, n.relation_type
+                    ) AS place
                 FROM ({neighbourhood.direct(f"frontier{hop - 1}")}) AS n
             )""",
             f"edges{hop} AS MATERIALIZED (SELECT * FROM ranked{hop} WHERE place <= {cap})",
