@@ -11,6 +11,7 @@ an index in that order. What a filter hides does not count toward that, but towa
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from uuid import UUID
 
 from engram.db.parameters import Parameters
@@ -31,9 +32,12 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Neighbourhood:
-    """What leads anywhere: relations with their multipliers (others are not walked), who may be seen, and how much."""
+    """What leads anywhere: relations with their multipliers (others are not walked), who may be seen, and how much.
+
+    One is made for each statement. Its scope and its filter stand there dozens of times, and are put together once.
+    """
 
     tenant_id: UUID
     agent_id: UUID
@@ -49,8 +53,12 @@ class Neighbourhood:
         The policies say the same of the tenant. Said here too, the planner compares the two once for a statement, in
         place of asking the policy for each row.
         """
-        agent, tenant = self.p(self.agent_id, "uuid"), self.p(self.tenant_id, "uuid")
+        agent, tenant = self._scope
         return f"{alias}.agent_id = {agent} AND {alias}.tenant_id = {tenant}"
+
+    @cached_property
+    def _scope(self) -> tuple[str, str]:
+        return self.p(self.agent_id, "uuid"), self.p(self.tenant_id, "uuid")
 
     def sql(self, frontier: str) -> str:
         """A query for the edges out of the ids in the relation ``frontier (id, score)``; see ``COLUMNS``.
@@ -95,14 +103,17 @@ class Neighbourhood:
         Lateral, with a limit: always a probe of the primary key, also before the tables were ever analysed. As a plain
         join it may be planned as a scan of all the agent's memories for every row.
         """
-        p = self.p
+        relation, condition = self._visible
         return f"""
             CROSS JOIN LATERAL (
-                SELECT FROM {self.visibility.memories(p)} m
-                WHERE {self.mine("m")} AND m.id = {id} AND {self.visibility.sql("m", p)}
-                LIMIT 1
+                SELECT FROM {relation} m WHERE {self.mine("m")} AND m.id = {id} AND {condition} LIMIT 1
             ) AS seen
         """
+
+    @cached_property
+    def _visible(self) -> tuple[str, str]:
+        """The relation that holds memories, and the filter on its alias ``m``."""
+        return self.visibility.memories(self.p), self.visibility.sql("m", self.p)
 
     def _stored(self, frontier: str, near: str, far: str) -> str:
         p = self.p
