@@ -1,4 +1,7 @@
-"""Recall in a store of thousands of agents, beside an exact query for the nearest 50 of the agent."""
+"""Recall in a store of thousands of agents, beside an exact query for the nearest 50 of the agent.
+
+Beside the same: a transaction of the product in which nothing is asked, which no recall can do without.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from benchmarks.bench import Bench, vectors_of
 from benchmarks.figures import Figure, at_most
 from benchmarks.timing import alternate
 from engram.recall.schemas import RecallRequest
+from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import DEFAULT_SCOPE
 
 
@@ -20,6 +24,7 @@ async def measure(bench: Bench) -> list[Figure]:
     corpus = bench.store.corpus
     questions = [corpus.question_about(random.choice(bench.store.numbers(agent)), random) for agent in asked]
     async with bench.store.services() as services, bare_search(bench.store) as search:
+        database = TenantDatabase(services.database)
         vectors = await vectors_of(services.embedder, questions)
         requests = [
             RecallRequest(agent_id=agent_ids[agent], query=question, embedding=vector.tolist())
@@ -27,11 +32,17 @@ async def measure(bench: Bench) -> list[Figure]:
         ]
         jobs = {
             "bare": lambda number: search.nearest(agent_ids[asked[number]], vectors[number], indexed=False),
+            "nothing": lambda _: _nothing(database),
             "recall": lambda number: services.recall.recall(DEFAULT_SCOPE, requests[number]),
         }
         await alternate(jobs, len(questions))
         times = await alternate(jobs, len(questions))
-    sheet.latency(
-        "recall, embedding given", times["recall"], beside=("exact query of the agent", times["bare"]), p50=at_most(3.0)
-    )
+    beside = ("exact query of the agent", times["bare"])
+    sheet.latency("recall, embedding given", times["recall"], beside=beside, p50=at_most(3.0))
+    sheet.latency("a transaction with nothing in it", times["nothing"], beside=beside)
     return sheet.figures
+
+
+async def _nothing(database: TenantDatabase) -> None:
+    async with database.snapshot(DEFAULT_SCOPE):
+        pass
