@@ -1,19 +1,16 @@
 """Beside what an engineer would write by hand: recall, query embedding and HTTP included; and ingest with all links.
 
-Beside the same: a request to ``/health/live``, which does nothing, and a bare COPY of rows and vectors into the
-product's table with its indexes, of which that by hand has no index of vectors.
+Beside the same: a request to ``/health/live``, which does nothing.
 """
 
 from __future__ import annotations
 
-import asyncpg
 import httpx
 
 from benchmarks.bench import Bench
 from benchmarks.figures import Figure, Sheet, at_least, at_most
 from benchmarks.handmade import Handmade
 from benchmarks.loading import BATCH
-from benchmarks.rows import copy_in, written
 from benchmarks.runs.ingest import amount
 from benchmarks.serving import serving
 from benchmarks.store import Store
@@ -30,7 +27,6 @@ async def measure(bench: Bench) -> list[Figure]:
     sheet = bench.sheet("handwritten")
     agent_id = (await bench.store.agent_ids())[0]
     async with (
-        bench.stores.copy(bench.store) as other,
         bench.stores.copy(bench.store) as copy,
         copy.services() as services,
         copy.connection() as connection,
@@ -38,8 +34,7 @@ async def measure(bench: Bench) -> list[Figure]:
         hand = Handmade(connection, services.embedder)
         await hand.create_from_memories()
         await _recall(bench, sheet, copy, hand, agent_id)
-        async with other.connection() as writing:
-            await _ingest(sheet, copy, services, hand, agent_id, connection, writing)
+        await _ingest(sheet, copy, services, hand, agent_id)
     return sheet.figures
 
 
@@ -54,39 +49,33 @@ async def _recall(bench: Bench, sheet: Sheet, copy: Store, hand: Handmade, agent
             jobs: dict[str, Job] = {
                 "ours": lambda number: client.memories.recall(agent_id, questions[number]),
                 "hand": lambda number: hand.recall(agent_id, questions[number]),
-                "nothing": lambda _: http.get("/health/live"),
             }
             return await alternate(jobs, len(questions))
 
         await ask(bench.asked(seed=61))  # warms both up
         times = await ask(bench.asked(seed=62))
+        times |= await alternate({"nothing": lambda _: _nothing(http)}, bench.questions)
     beside = (_NAME, times["hand"])
     sheet.latency("recall through HTTP, embedding included", times["ours"], beside=beside, p50=at_most(1.5))
     sheet.latency("a request that does nothing", times["nothing"], beside=beside)
 
 
-async def _ingest(
-    sheet: Sheet,
-    copy: Store,
-    services: Services,
-    hand: Handmade,
-    agent_id: str,
-    reading: asyncpg.Connection,
-    writing: asyncpg.Connection,
-) -> None:
+async def _nothing(http: httpx.AsyncClient) -> None:
+    (await http.get("/health/live")).raise_for_status()
+
+
+async def _ingest(sheet: Sheet, copy: Store, services: Services, hand: Handmade, agent_id: str) -> None:
     """Batch by batch, each side the same memories."""
-    ours, theirs, bare = Times(), Times(), Times()
+    ours, theirs = Times(), Times()
     count = amount(copy.size.memories)
     items = list(copy.corpus.memories(copy.size.memories, count + BATCH))
     for place in range(0, len(items), BATCH):
         if place == BATCH:  # the first batch warmed both up
-            ours, theirs, bare = Times(), Times(), Times()
+            ours, theirs = Times(), Times()
         part = items[place : place + BATCH]
         batch = MemoryBatch.model_validate({"agent_id": agent_id, "items": part})
-        created = await ours.of(services.memories.create_many(DEFAULT_SCOPE, batch))
+        await ours.of(services.memories.create_many(DEFAULT_SCOPE, batch))
         await theirs.of(hand.write(agent_id, part))
-        new = [result.id for result in created.results if not result.deduplicated]
-        await bare.of(copy_in(writing, await written(reading, new)))
     beside = (_NAME, count / sum(theirs.seconds))
     sheet.add(
         f"create_many, batches of {BATCH}, all links",
@@ -96,4 +85,3 @@ async def _ingest(
         beside=beside,
         target=at_least(0.7),
     )
-    sheet.add("COPY of rows and vectors", count / sum(bare.seconds), "memories/s", better="higher", beside=beside)

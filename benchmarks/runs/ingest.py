@@ -1,7 +1,7 @@
 """(c) Writing in batches, embedding and all links included, beside a bare COPY of the same rows and vectors.
 
-Both write to a copy of the store of their own, so to as large a table and as large an index: first one batch after the
-other, in turns, and then two at once, as loading does, first ours and then the COPY.
+Both write to a copy of the store of their own, so to as large a table and as large an index, and take turns: batch by
+batch at first, and then, in the stores that have grown by these, two batches at once, as loading does.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from engram.services import Services
 from engram.tenants.scope import DEFAULT_SCOPE
 
 CALLERS = 2
+ROUND = 2 * CALLERS
+"""Batches until it is the other's turn."""
 
 Rows = list[asyncpg.Record]
 
@@ -54,14 +56,15 @@ async def measure(bench: Bench) -> list[Figure]:
 async def _in_turn(
     sheet: Sheet, services: Services, reading: asyncpg.Connection, other: Store, batches: Sequence[MemoryBatch]
 ) -> None:
-    ours, bare = Times(), Times()
+    ours, bare, count = Times(), Times(), 0
     async with other.connection() as writing:
         for place, batch in enumerate(batches):
             if place == 1:  # the first batch warmed both up
                 ours, bare = Times(), Times()
+                count = 0
             new = await ours.of(_created(services, batch))
             await bare.of(copy_in(writing, await written(reading, new)))
-    count = BATCH * (len(batches) - 1)
+            count += len(new)
     beside = ("bare COPY", count / sum(bare.seconds))
     sheet.add(
         f"create_many, batches of {BATCH}", count / sum(ours.seconds), "memories/s", better="higher", beside=beside
@@ -76,21 +79,26 @@ async def _at_once(
     async def create(_: int, batch: MemoryBatch) -> None:
         ids.extend(await _created(services, batch))
 
-    seconds = await _shared(create, batches)
-    rows = await written(reading, ids)
+    ours = bare = 0.0
+    count = 0
     async with AsyncExitStack() as stack:
         connections = [await stack.enter_async_context(other.connection()) for _ in range(CALLERS)]
 
         async def copy(caller: int, part: Rows) -> None:
             await copy_in(connections[caller], part)
 
-        bare = await _shared(copy, [rows[place : place + BATCH] for place in range(0, len(rows), BATCH)])
+        for place in range(0, len(batches), ROUND):
+            ids.clear()
+            ours += await _shared(create, batches[place : place + ROUND])
+            rows = await written(reading, ids)
+            bare += await _shared(copy, [rows[first : first + BATCH] for first in range(0, len(rows), BATCH)])
+            count += len(rows)
     sheet.add(
         f"create_many, batches of {BATCH}, {CALLERS} callers",
-        len(rows) / seconds,
+        count / ours,
         "memories/s",
         better="higher",
-        beside=("bare COPY", len(rows) / bare),
+        beside=("bare COPY", count / bare),
         target=at_least(1_000, of="value"),
     )
 

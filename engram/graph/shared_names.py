@@ -28,8 +28,8 @@ class SharedNames:
 
     def hop(self, hop: int) -> list[str]:
         """Common table expressions: ``named`` (what a frontier names), ``entities``, ``sized`` (with how many memories
-        name each, up to one more than no hub has at most), ``subjects`` (of hubs), and ``links`` (memories that a walk
-        may come to, and how strongly)."""
+        name each, counted up to ``hub_size`` + 1), ``subjects`` (of hubs), and ``links`` (memories that a walk may come
+        to, and how strongly)."""
         if not self._walked:
             return []
         p, around = self._around.p, self._around

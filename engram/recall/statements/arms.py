@@ -18,7 +18,7 @@ from engram.recall.targets import Target
 from engram.recall.tuning import RecallTuning
 
 # Sums of fractions depend on the order of rows, and so on the plan; sums of whole numbers do not: a recall is
-# repeatable. As float8, which holds them exactly up to 2^53, as sum(bigint) would calculate in numeric.
+# repeatable. They are float8, which holds them exactly up to 2^53: sum(bigint) would calculate in numeric.
 FIXED_POINT = 1_000_000_000
 
 MAX_POSTINGS = 4_000
@@ -40,7 +40,7 @@ MAX_ABOUT = 24
 
 def _bm25(idf: str, average: str, tuning: RecallTuning) -> str:
     """One term's share, of a posting ``t``."""
-    # Numbers with a point are numeric to Postgres, which would take half of the time that postings take.
+    # Without the cast a number with a point is numeric to Postgres, which is slow, once for each posting.
     k1, b = (f"{value}::float8" for value in (tuning.bm25_k1, tuning.bm25_b))
     saturation = f"t.frequency * (1 + {k1}) / (t.frequency + {k1} * (1 - {b} + {b} * t.length / {average}))"
     # What is no word of the text, a field or a phrase, is indexed without a frequency and counts by its rarity alone.
