@@ -6,11 +6,8 @@ batch at first, and then, in the stores that have grown by these, two batches at
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from typing import Any
 
 import asyncpg
 
@@ -19,7 +16,7 @@ from benchmarks.figures import Figure, Sheet, at_least
 from benchmarks.loading import BATCH
 from benchmarks.rows import copy_in, written
 from benchmarks.store import Store
-from benchmarks.timing import Times
+from benchmarks.timing import Times, concurrently
 from engram.memories.schemas import MemoryBatch
 from engram.services import Services
 from engram.tenants.scope import DEFAULT_SCOPE
@@ -60,8 +57,7 @@ async def _in_turn(
     async with other.connection() as writing:
         for place, batch in enumerate(batches):
             if place == 1:  # the first batch warmed both up
-                ours, bare = Times(), Times()
-                count = 0
+                ours, bare, count = Times(), Times(), 0
             new = await ours.of(_created(services, batch))
             await bare.of(copy_in(writing, await written(reading, new)))
             count += len(new)
@@ -74,24 +70,25 @@ async def _in_turn(
 async def _at_once(
     sheet: Sheet, services: Services, reading: asyncpg.Connection, other: Store, batches: Sequence[MemoryBatch]
 ) -> None:
-    ids: list[str] = []
-
-    async def create(_: int, batch: MemoryBatch) -> None:
-        ids.extend(await _created(services, batch))
-
     ours = bare = 0.0
     count = 0
     async with AsyncExitStack() as stack:
-        connections = [await stack.enter_async_context(other.connection()) for _ in range(CALLERS)]
-
-        async def copy(caller: int, part: Rows) -> None:
-            await copy_in(connections[caller], part)
-
+        writing = [await stack.enter_async_context(other.connection()) for _ in range(CALLERS)]
         for place in range(0, len(batches), ROUND):
-            ids.clear()
-            ours += await _shared(create, batches[place : place + ROUND])
-            rows = await written(reading, ids)
-            bare += await _shared(copy, [rows[first : first + BATCH] for first in range(0, len(rows), BATCH)])
+            part = batches[place : place + ROUND]
+            new: list[str] = []
+
+            async def create(_: int, number: int, part: Sequence[MemoryBatch] = part, new: list[str] = new) -> None:
+                new.extend(await _created(services, part[number]))
+
+            ours += (await concurrently(create, len(part), CALLERS))[1]
+            rows = await written(reading, new)
+            portions = [rows[first : first + BATCH] for first in range(0, len(rows), BATCH)]
+
+            async def copy(caller: int, number: int, portions: list[Rows] = portions) -> None:
+                await copy_in(writing[caller], portions[number])
+
+            bare += (await concurrently(copy, len(portions), CALLERS))[1]
             count += len(rows)
     sheet.add(
         f"create_many, batches of {BATCH}, {CALLERS} callers",
@@ -106,16 +103,3 @@ async def _at_once(
 async def _created(services: Services, batch: MemoryBatch) -> list[str]:
     created = await services.memories.create_many(DEFAULT_SCOPE, batch)
     return [result.id for result in created.results if not result.deduplicated]
-
-
-async def _shared(work: Callable[[int, Any], Awaitable[None]], parts: Sequence[Any]) -> float:
-    """Seconds that all parts take by so many callers, each of which takes the next part when it is done with one."""
-    pending = iter(parts)
-
-    async def call(caller: int) -> None:
-        for part in pending:
-            await work(caller, part)
-
-    started = time.perf_counter()
-    await asyncio.gather(*(call(caller) for caller in range(CALLERS)))
-    return time.perf_counter() - started
