@@ -45,8 +45,8 @@ class Removal:
         now = max(datetime.now(UTC), max(standing.values()) + _INSTANT)
         await VersionRepository(connection, scope).archive(agent_id, deleted, ENDED_BY, now)
         await memories.delete(agent_id, deleted, now)
-        await memories.remove_terms(agent_id, deleted)
         await self._entities.forget(connection, scope, agent_id, deleted)
+        await memories.remove_terms(agent_id, deleted)
         await self._statements.restate(connection, scope, agent_id, deleted, at=now)
         await self._entities.recount(connection, scope, agent_id, deleted)
         return deleted

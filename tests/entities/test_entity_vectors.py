@@ -2,81 +2,48 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from random import Random
 from typing import Any
-from uuid import UUID
 
 import httpx
 import numpy as np
 import pytest
 
-from engram.db.database import Database, driver
-from engram.embeddings.base import Embedder
+from engram.db.database import driver
 from engram.jobs.schemas import JobStatus
-from engram.memories.changes.schemas import MemorySet, MemoryUpdate
-from engram.memories.schemas import MemoryItem
+from engram.memories.changes.schemas import MemorySet
 from engram.recall.tuning import RecallTuning
 from engram.server.app import create_app
-from engram.services import Services, assemble
 from engram.settings import Settings
 from engram.tenants.scope import DEFAULT_SCOPE
 from engram.tuning import Tuning
+from tests.entities.vectors import (
+    FLOOR,
+    MEANINGS,
+    WEIGHT,
+    about,
+    delete,
+    delete_and_purge,
+    end,
+    hide,
+    purge,
+    reword,
+    served,
+    set_,
+    supersede,
+    vectors,
+)
+from tests.entities.vectors import embedder as embedder  # noqa: PLC0414  # a fixture
+from tests.entities.vectors import space as space  # noqa: PLC0414  # a fixture
 from tests.fixtures.spaces import Space, ids, new_space
 from tests.fixtures.wiring import MeaningEmbedder
 from tests.jobs.working import let_time_pass, until, until_nothing_is_owed, working
 from tests.recall.test_cost import asked as asked  # noqa: PLC0414  # a fixture
 from tests.transfer.files import exported, made_of
 
-MEANINGS = ["payments invoices billing money", "lisbon city place", "tea kettle drink"]
-WEIGHT, FLOOR = 0.8, 0.2
 OFF = Tuning(recall=RecallTuning(entity_vectors=0))
-
-
-@asynccontextmanager
-async def served(settings: Settings, embedder: Embedder, **changes: Any) -> AsyncIterator[Services]:
-    assert settings.database_url is not None
-    database = await Database.connect(settings.database_url.get_secret_value(), settings)
-    try:
-        changed = settings.model_copy(update={"entity_vectors": WEIGHT, "job_retry_seconds": 0.05, **changes})
-        tuning = Tuning(recall=RecallTuning(entity_vectors_floor=FLOOR))
-        yield await assemble(changed, database, embedder, tuning=tuning)
-    finally:
-        await database.close()
-
-
-@pytest.fixture
-def embedder() -> MeaningEmbedder:
-    return MeaningEmbedder(MEANINGS)
-
-
-@pytest.fixture
-async def space(settings: Settings, embedder: MeaningEmbedder) -> AsyncIterator[Space]:
-    """An agent for which vectors of entities are made."""
-    async with served(settings, embedder) as services:
-        yield await new_space(services)
-
-
-async def about(space: Space, content: str, name: str = "Kestrel", **fields: Any) -> str:
-    return (await space.remember(content, entities=[{"name": name, "role": "subject"}], **fields)).id
-
-
-async def vectors(space: Space) -> dict[tuple[str, str], tuple[set[str], bytes, list[float]]]:
-    """Of what each is made, the digest of its text, and the vector, by name and user."""
-    async with space.services.database.snapshot() as connection:
-        rows = await driver(connection).fetch(
-            "SELECT e.name, v.user_id, v.memory_ids, v.digest, v.embedding FROM entity_vectors v"
-            " JOIN entities e ON e.agent_id = v.agent_id AND e.id = v.entity_id WHERE v.agent_id = $1",
-            UUID(space.agent_id),
-        )
-    return {
-        (row["name"], row["user_id"]): ({str(id) for id in row["memory_ids"]}, row["digest"], list(row["embedding"]))
-        for row in rows
-    }
 
 
 async def test_an_entity_that_the_query_names_in_other_words_brings_its_memories(
@@ -177,43 +144,7 @@ async def test_what_tells_most_is_embedded_and_seldom_again(space: Space, embedd
     assert len([text for text in embedder.passages if text.startswith("Kestrel\n")]) == len(made)
 
 
-async def _delete(space: Space, id: str) -> None:
-    await space.forget(id)
-
-
-async def _purge(space: Space, id: str) -> None:
-    await space.services.changes.purges.purge(DEFAULT_SCOPE, id)
-
-
-async def _delete_and_purge(space: Space, id: str) -> None:
-    await space.forget(id)
-    await _purge(space, id)
-
-
-async def _reword(space: Space, id: str) -> None:
-    await space.services.changes.revisions.update(DEFAULT_SCOPE, id, MemoryUpdate(content="Kestrel is a bird."))
-
-
-async def _hide(space: Space, id: str) -> None:
-    await space.services.changes.revisions.update(DEFAULT_SCOPE, id, MemoryUpdate(sensitivity="high"))
-
-
-async def _end(space: Space, id: str) -> None:
-    update = MemoryUpdate(valid_until=datetime.now(UTC) + timedelta(microseconds=1))
-    await space.services.changes.revisions.update(DEFAULT_SCOPE, id, update)
-
-
-async def _supersede(space: Space, id: str) -> None:
-    item = MemoryItem(content="Kestrel is a bird.")
-    await space.services.changes.setting.supersede(DEFAULT_SCOPE, id, item)
-
-
-async def _set(space: Space, id: str) -> None:
-    request = MemorySet(agent_id=space.agent_id, key="kestrel", content="Kestrel is a bird.")
-    await space.services.changes.setting.set(DEFAULT_SCOPE, request)
-
-
-CHANGES = [_delete, _purge, _delete_and_purge, _reword, _hide, _end, _supersede, _set]
+CHANGES = [delete, purge, delete_and_purge, reword, hide, end, supersede, set_]
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -225,7 +156,7 @@ async def test_a_vector_goes_with_what_it_was_made_of_and_is_made_of_the_rest(
         "content": "Kestrel takes the payments.",
         "entities": [{"name": "Kestrel", "role": "subject"}, "Walter Moreau"],
     }
-    if change is _set:
+    if change is set_:
         request = MemorySet(agent_id=space.agent_id, key="kestrel", **said)
         gone = (await space.services.changes.setting.set(DEFAULT_SCOPE, request)).id
     else:
@@ -234,7 +165,7 @@ async def test_a_vector_goes_with_what_it_was_made_of_and_is_made_of_the_rest(
         await _rebuild(space)
     assert (await vectors(space))["kestrel", ""][0] == {gone, other}
     await change(space, gone)
-    if change is not _reword:
+    if change is not reword:
         assert gone not in {id for made_of, _, _ in (await vectors(space)).values() for id in made_of}
     embedder.passages.clear()
     async with working(space.services):
@@ -243,71 +174,10 @@ async def test_a_vector_goes_with_what_it_was_made_of_and_is_made_of_the_rest(
     made = await vectors(space)
     assert other in made["kestrel", ""][0]
     assert not any("payments" in text for text in embedder.passages)
-    if change not in (_reword, _supersede, _set):
+    if change not in (reword, supersede, set_):
         assert ("walter moreau", "") not in made
     axis = MEANINGS.index("payments invoices billing money")
     assert max(abs(vector[axis]) for _, _, vector in made.values()) == 0
-
-
-@pytest.mark.parametrize("change", [_delete, _purge, _hide])
-async def test_what_changes_while_it_is_embedded_is_read_anew(
-    space: Space,
-    monkeypatch: pytest.MonkeyPatch,
-    change: Callable[[Space, str], Awaitable[None]],
-) -> None:
-    gone = await about(space, "Kestrel takes the payments.")
-    embed = MeaningEmbedder.embed_passages
-    changed = 0
-
-    async def meanwhile(self: MeaningEmbedder, texts: Any) -> Any:
-        nonlocal changed
-        if any(text.startswith("Kestrel\n") for text in texts):
-            changed += 1
-            if changed == 1:
-                await change(space, gone)
-        return await embed(self, texts)
-
-    monkeypatch.setattr(MeaningEmbedder, "embed_passages", meanwhile)
-    second = await about(space, "They say that Kestrel moved.")
-    assert changed == 2
-    assert (await vectors(space))["kestrel", ""][0] == {second}
-
-
-async def test_beside_those_that_change_and_erase_nothing_stays_of_what_is_gone(space: Space) -> None:
-    names = ["Kestrel", "Merlin", "Old Mill", "Hobby"]
-    random = Random(5)
-
-    async def live(number: int) -> None:
-        for at in range(6):
-            said = random.choice(["payments", "city", "tea"])
-            named = random.sample(names, 3)
-            id = (await space.remember(f"{' and '.join(named)}: {said} {number} {at}", entities=named)).id
-            await random.choice([_delete, _purge, _supersede, _hide, _keep])(space, id)
-
-    await asyncio.gather(*(live(number) for number in range(8)))
-    async with working(space.services):
-        await let_time_pass(space.services, timedelta(minutes=1))
-        await until_nothing_is_owed(space.services)
-    made = await vectors(space)
-    tell, named = await telling(space)
-    assert {UUID(id) for made_of, _, _ in made.values() for id in made_of} <= tell
-    assert made.keys() == {(name, "") for name in named}
-
-
-async def _keep(space: Space, id: str) -> None:
-    await space.get(id)
-
-
-async def telling(space: Space) -> tuple[set[UUID], set[str]]:
-    """The memories that may tell of an entity, and what they name."""
-    async with space.services.database.snapshot() as connection:
-        rows = await driver(connection).fetch(
-            "SELECT m.id, e.name FROM memories m JOIN mentions n ON n.agent_id = m.agent_id AND n.memory_id = m.id"
-            " JOIN entities e ON e.agent_id = n.agent_id AND e.id = n.entity_id"
-            " WHERE m.agent_id = $1 AND m.status = 'current' AND m.sensitivity = 'normal'",
-            UUID(space.agent_id),
-        )
-    return {row["id"] for row in rows}, {row["name"] for row in rows}
 
 
 async def test_nothing_is_made_of_what_is_sensitive(space: Space, embedder: MeaningEmbedder) -> None:

@@ -31,6 +31,8 @@ AT_ONCE = 500
 MAX_ROUNDS = 5
 """How often texts are read anew because their memories changed meanwhile, before that is left for later."""
 
+CHANGING = "Memories changed faster than vectors could be made of what they name."
+
 
 class EntityVectorProjection:
     name = ENTITY_VECTORS
@@ -43,9 +45,16 @@ class EntityVectorProjection:
 
     async def project(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID], settle: Settle) -> None:
         """Raises what the embedder raises. What was made before that stands, and is not made again."""
-        await self._make(scope, agent_id, memory_ids, due=True)
-        async with self._database.transaction(scope) as connection:
-            await settle(connection)
+        for _ in range(MAX_ROUNDS):
+            await self._make(scope, agent_id, memory_ids, due=True)
+            async with self._database.transaction(scope) as connection:
+                rows = EntityVectorRepository(connection, scope, agent_id)
+                # What stood a moment ago may go with a memory of which it was made. From here on whoever takes it
+                # away finds these memories among those that tell of the entity.
+                await rows.hold()
+                if await rows.all_stand(memory_ids):
+                    return await settle(connection)
+        raise UnavailableProblem(CHANGING)
 
     async def remove_stale(self, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]) -> None:
         """All that these memories name is made as if it were new: what stands may be of other texts by now, or of
@@ -76,15 +85,17 @@ class EntityVectorProjection:
                 rows = EntityVectorRepository(connection, scope, agent_id)
                 if not await rows.unchanged(dict(memory for one in telling for memory in one.memories)):
                     continue
+                if silent:
+                    await rows.hold(alone=True)
                 await rows.lock(groups)
                 if silent:
-                    await rows.remove(silent)
+                    await rows.remove_silent(silent)
                 if same:
                     await rows.keep([_made(*pair) for pair in same])
                 if new:
                     await rows.write([_made(*pair) for pair in new], vectors, self._index, datetime.now(UTC))
             return
-        raise UnavailableProblem("Memories changed faster than vectors could be made of what they name.")
+        raise UnavailableProblem(CHANGING)
 
     async def _embedded(self, texts: Sequence[str]) -> Vectors:
         if not texts:

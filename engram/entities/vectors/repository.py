@@ -14,9 +14,17 @@ from engram.db.parameters import Parameters
 from engram.db.vectors import packed
 from engram.embeddings.base import Vectors
 from engram.entities.vectors.nearest import nearest
-from engram.entities.vectors.telling import TELLING, Group
+from engram.entities.vectors.telling import NAMED, TELLING, Group
 from engram.memories.vectors import VectorIndex
 from engram.tenants.scope import Scope
+
+# Of an entity and a user in ``g``.
+_MISSING = """
+    NOT EXISTS (
+        SELECT FROM entity_vectors v
+        WHERE v.agent_id = $1 AND v.tenant_id = $2 AND v.entity_id = g.entity_id AND v.user_id = g.user_id
+    )
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,34 +130,67 @@ class EntityVectorRepository:
             [one.mentions for one in rows],
         )
 
-    async def remove(self, groups: Collection[Group]) -> None:
-        """Take away the vectors of these, which are locked."""
+    async def remove_silent(self, groups: Collection[Group]) -> None:
+        """Take away the vectors of those of these, which are locked, of which by now nothing tells."""
         ordered = sorted(groups)
         await self._driver.execute(
-            """
-            DELETE FROM entity_vectors v USING unnest($3::uuid[], $4::text[]) AS gone (entity_id, user_id)
-            WHERE v.agent_id = $1 AND v.tenant_id = $2 AND v.entity_id = gone.entity_id AND v.user_id = gone.user_id
+            f"""
+            DELETE FROM entity_vectors v USING unnest($3::uuid[], $4::text[]) AS g (entity_id, user_id)
+            WHERE v.agent_id = $1 AND v.tenant_id = $2 AND v.entity_id = g.entity_id AND v.user_id = g.user_id
+                AND NOT EXISTS ({TELLING})
             """,
             *self._of_agent,
             [group.entity_id for group in ordered],
             [group.user_id for group in ordered],
         )
 
-    async def remove_made_of(self, memory_ids: Sequence[UUID]) -> list[UUID]:
-        """Take away what was made of any of these memories; for each that is gone another memory that tells of the
-        entity, where there is one, ordered by id."""
+    async def hold(self, *, alone: bool = False) -> None:
+        """Until the transaction ends none of the agent's vectors are taken away, or ``alone`` only by this one."""
+        await self._driver.execute(
+            f"""
+            SELECT pg_advisory_xact_lock{"" if alone else "_shared"}(
+                hashtextextended('engram entity vectors ' || $1::uuid || ' ' || $2::uuid, 0)
+            )
+            """,
+            *self._of_agent,
+        )
+
+    async def all_stand(self, memory_ids: Sequence[UUID]) -> bool:
+        """Whether everything that these memories name, and something tells of, has a vector."""
+        missing: bool = await self._driver.fetchval(
+            f"SELECT EXISTS (SELECT FROM ({NAMED}) AS g WHERE {_MISSING} AND EXISTS ({TELLING}))",
+            *self._of_agent,
+            list(memory_ids),
+        )
+        return not missing
+
+    async def remove_made_of(self, memory_ids: Sequence[UUID]) -> list[Group]:
+        """Take away what was made of any of these memories; of which entities that was."""
+        rows = await self._driver.fetch(
+            """
+            DELETE FROM entity_vectors WHERE ctid = ANY (ARRAY(
+                SELECT v.ctid FROM entity_vectors v
+                WHERE v.agent_id = $1 AND v.tenant_id = $2 AND v.memory_ids && $3::uuid[]
+                ORDER BY v.entity_id, v.user_id FOR UPDATE
+            ))
+            RETURNING entity_id, user_id
+            """,
+            *self._of_agent,
+            list(memory_ids),
+        )
+        return [Group(row["entity_id"], row["user_id"]) for row in rows]
+
+    async def others(self, gone: Collection[Group], memory_ids: Sequence[UUID]) -> list[UUID]:
+        """For each of these that are gone, and each that these memories name and that has no vector, another memory
+        that tells of it, where there is one; ordered by id."""
+        ordered = sorted(gone)
         rows = await self._driver.fetch(
             f"""
-            WITH gone AS (
-                DELETE FROM entity_vectors WHERE ctid = ANY (ARRAY(
-                    SELECT v.ctid FROM entity_vectors v
-                    WHERE v.agent_id = $1 AND v.tenant_id = $2 AND v.memory_ids && $3::uuid[]
-                    ORDER BY v.entity_id, v.user_id FOR UPDATE
-                ))
-                RETURNING entity_id, user_id
-            )
             SELECT DISTINCT other.memory_id
-            FROM gone g
+            FROM (
+                SELECT gone.entity_id, gone.user_id FROM unnest($4::uuid[], $5::text[]) AS gone (entity_id, user_id)
+                UNION SELECT g.entity_id, g.user_id FROM ({NAMED}) AS g WHERE {_MISSING}
+            ) AS g
             CROSS JOIN LATERAL (
                 SELECT telling.memory_id FROM ({TELLING}) AS telling
                 WHERE telling.memory_id <> ALL ($3::uuid[]) ORDER BY telling.memory_id DESC LIMIT 1
@@ -158,6 +199,8 @@ class EntityVectorRepository:
             """,
             *self._of_agent,
             list(memory_ids),
+            [group.entity_id for group in ordered],
+            [group.user_id for group in ordered],
         )
         return [row["memory_id"] for row in rows]
 

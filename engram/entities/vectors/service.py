@@ -50,8 +50,15 @@ class EntityVectors:
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]
     ) -> None:
         """Take away what was made of memories that the caller has locked, and changes or erases: an embedding tells of
-        its text. What else tells of the same entities is owed theirs."""
-        others = await EntityVectorRepository(connection, scope, agent_id).remove_made_of(memory_ids)
-        if others and self._made:
+        its text. What else tells of the same entities is owed theirs; also where one has none yet, for it may be these
+        memories that owe it."""
+        rows = EntityVectorRepository(connection, scope, agent_id)
+        if not self._made:
+            await rows.remove_made_of(memory_ids)
+            return
+        # Two at once might each leave it to the memory that the other erases.
+        await rows.hold(alone=True)
+        gone = await rows.remove_made_of(memory_ids)
+        if others := await rows.others(gone, memory_ids):
             pending = PendingRepository(connection)
             await pending.owe_anew(scope, agent_id, others, [ENTITY_VECTORS], datetime.now(UTC))

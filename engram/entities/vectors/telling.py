@@ -33,6 +33,14 @@ _TELLS = """
     AND coalesce(m.user_id, '') = g.user_id
 """
 
+NAMED = """
+    SELECT DISTINCT n.entity_id, coalesce(m.user_id, '') AS user_id
+    FROM mentions n
+    JOIN memories m ON m.agent_id = $1 AND m.tenant_id = $2 AND m.id = n.memory_id
+    WHERE n.agent_id = $1 AND n.tenant_id = $2 AND n.memory_id = ANY ($3::uuid[])
+"""
+"""Columns entity_id and user_id of what the memories ``$3`` name, each for its user."""
+
 TELLING = f"""
     SELECT n.memory_id, n.is_subject, m.version, m.content
     FROM (
@@ -79,12 +87,7 @@ class TellingRepository:
         rows = await self._driver.fetch(
             f"""
             SELECT g.entity_id, g.user_id
-            FROM (
-                SELECT DISTINCT n.entity_id, coalesce(m.user_id, '') AS user_id
-                FROM mentions n
-                JOIN memories m ON m.agent_id = $1 AND m.tenant_id = $2 AND m.id = n.memory_id
-                WHERE n.agent_id = $1 AND n.tenant_id = $2 AND n.memory_id = ANY ($3::uuid[])
-            ) AS g
+            FROM ({NAMED}) AS g
             LEFT JOIN entity_vectors v ON v.agent_id = $1 AND v.tenant_id = $2
                 AND v.entity_id = g.entity_id AND v.user_id = g.user_id
             WHERE NOT $4 OR v.entity_id IS NULL OR (v.mentions < {SETTLED:d} AND (
