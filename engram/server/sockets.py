@@ -10,7 +10,8 @@ from ipaddress import ip_address
 from engram.problems import ConfigurationProblem
 from engram.settings import Settings
 
-_BACKLOG = 2048
+LISTEN_BACKLOG = 2048
+"""Connections that may wait to be taken."""
 
 
 def listen(settings: Settings) -> list[socket.socket]:
@@ -70,7 +71,7 @@ def _listening(family: socket.AddressFamily, address: str, port: int) -> socket.
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         listener.bind((address, port))
         # At once, and not when all is ready: two servers may bind one port, but not both listen on it.
-        listener.listen(_BACKLOG)
+        listener.listen(LISTEN_BACKLOG)
         listener.setblocking(False)
     except OSError:
         listener.close()

@@ -7,8 +7,8 @@ import asyncio
 import structlog
 
 from engram.logs import configure_logging
+from engram.server.announcing import database_of
 from engram.server.background import DRAIN_SECONDS
-from engram.server.run import database_of
 from engram.server.signals import on_signals
 from engram.services import open_services
 from engram.settings import Settings

@@ -22,7 +22,7 @@ import pytest
 
 from engram import Engram
 
-SERVE = "from engram.server import run; from engram.settings import Settings; {}run.serve(Settings())"
+SERVE = "from engram.server import run, serving; from engram.settings import Settings; {}run.serve(Settings())"
 
 PATIENCE = 60.0
 """Seconds that a process may take for each step."""
@@ -194,7 +194,7 @@ class TestRequestsInTheMiddle:
         assert process.end() == 0
 
     async def test_one_that_never_ends_is_given_up(self, start: Start, database_url: str, lock: Any) -> None:
-        process = start("run.DRAIN_SECONDS = 0.5; ", database_url=database_url)
+        process = start("serving.DRAIN_SECONDS = 0.5; ", database_url=database_url)
         with ThreadPoolExecutor(1) as thread:
             answer = thread.submit(self.write, process.url)
             await _waits(database_url)
