@@ -14,11 +14,15 @@ from engram.telemetry.errors import traceback_of
 _CHATTY = ("uvicorn", "alembic", "httpx", "httpcore", "openai", "asyncio", "sqlalchemy", "pgqueuer")
 
 
-def configure_logging(settings: Settings) -> None:
-    """Send what structlog and the standard library log to stderr, in the settings' format and from their level on."""
+def configure_logging(settings: Settings, **of_process: object) -> None:
+    """Send what structlog and the standard library log to stderr, in the settings' format and from their level on.
+
+    ``of_process`` is in every line.
+    """
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
+        lambda _logger, _method, event: {**event, **of_process},
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]

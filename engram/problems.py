@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,16 @@ class Problem(Exception):
         self.detail = detail
         self.errors = tuple(errors)
         self.retry_after = retry_after
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Some are made of other things than a detail: what is pickled is what was made.
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[Problem], args: tuple[Any, ...], state: dict[str, Any]) -> Problem:
+    problem = kind.__new__(kind, *args)
+    problem.__dict__.update(state)
+    return problem
 
 
 class AuthenticationProblem(Problem):

@@ -48,6 +48,7 @@ class Settings(BaseSettings):
     # HTTP
     host: str = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65535)
+    workers: int = Field(default=1, ge=1, le=64, description="Processes that answer requests.")
     insecure_bind: bool = Field(
         default=False, description="Bind to an address other than loopback although no API keys exist."
     )

@@ -11,7 +11,7 @@ from fastapi import Depends
 from starlette.requests import Request
 
 from engram.http.bearer import bearer_token
-from engram.http.rate_limits import RateLimiter
+from engram.http.rate_limits import RateLimits
 from engram.problems import AuthenticationProblem
 from engram.services import Services
 from engram.tenants.roles import Role
@@ -73,7 +73,7 @@ async def admit(request: Request, role: Role | None) -> None:
     else:
         scope = await authenticator.anonymous()
     if scope.key is not None:
-        cast(RateLimiter, request.app.state.rate_limiter).check(scope.key.id, scope.key.rate_limit)
+        await cast(RateLimits, request.app.state.rate_limits).check(scope.key.id, scope.key.rate_limit)
     scope.require(role)
     request.state.engram_scope = scope
     request.state.engram_admitted_at = time.monotonic()

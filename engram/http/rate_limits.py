@@ -6,6 +6,7 @@ import math
 import time
 from collections import OrderedDict
 from functools import lru_cache
+from typing import Protocol
 from uuid import UUID
 
 from limits.limits import RateLimitItem
@@ -20,7 +21,16 @@ MAX_COUNTERS = 50_000
 """A key that asks has two, one a window. Beyond that many some are forgotten, and their keys begin anew."""
 
 
-class RateLimiter:
+class RateLimits(Protocol):
+    async def check(self, key_id: UUID, rate: str | None) -> None:
+        """Count a request. ``rate`` is the key's own, if it has one.
+
+        Raises RateLimitedProblem where it is one too many, which is not counted; and ConfigurationProblem for a rate
+        that is none.
+        """
+
+
+class RateLimiter(RateLimits):
     """Counts the requests of each key in a window that slides, in the memory of this process.
 
     Of several servers on one database each counts what it is asked itself.
@@ -41,12 +51,7 @@ class RateLimiter:
         """How many counters are kept."""
         return len(self._counters.storage)
 
-    def check(self, key_id: UUID, rate: str | None) -> None:
-        """Count a request. ``rate`` is the key's own, if it has one.
-
-        Raises RateLimitedProblem where it is one too many, which is not counted; and ConfigurationProblem for a rate
-        that is none.
-        """
+    async def check(self, key_id: UUID, rate: str | None) -> None:
         wanted = rate or self._default
         if wanted is None:
             return

@@ -33,7 +33,7 @@ import engram.recall.routes
 import engram.transfer.routes
 from engram import __version__
 from engram.http.direct import DirectRoutes
-from engram.http.rate_limits import RateLimiter
+from engram.http.rate_limits import RateLimiter, RateLimits
 from engram.http.routing import StrictRoute
 from engram.origins import parse_origins
 from engram.server import health
@@ -41,6 +41,7 @@ from engram.server.background import beside_requests
 from engram.server.docs.routes import documentation
 from engram.server.errors import HANDLERS, on_problem
 from engram.server.metrics import routes as metrics
+from engram.server.metrics.colleagues import Colleagues
 from engram.server.metrics.facts import DatabaseReader
 from engram.server.middleware.admission import Admission
 from engram.server.middleware.bodies import BodyLimits
@@ -80,13 +81,19 @@ _ROUTERS = (
 
 
 def create_app(
-    settings: Settings | None = None, *, services: Services | None = None, telemetry: Telemetry | None = None
+    settings: Settings | None = None,
+    *,
+    services: Services | None = None,
+    telemetry: Telemetry | None = None,
+    rate_limits: RateLimits | None = None,
+    colleagues: Colleagues | None = None,
 ) -> FastAPI:
     """The app of a server; ``settings`` default to the environment's.
 
     It opens its services when it starts, and closes them when it ends. ``services`` are used as they are, by an app
     that need not be started: they belong to whoever opened them, and nothing runs beside the requests.
-    ``telemetry`` is the app's own unless given.
+    ``telemetry`` and ``rate_limits`` are the app's own unless given; ``colleagues`` are other processes that answer
+    for the same server.
     """
     telemetry = telemetry or Telemetry()
     settings = services.settings if services is not None else settings or Settings()
@@ -130,7 +137,8 @@ def create_app(
     app.state.services = services
     app.state.telemetry = telemetry
     app.state.database_reader = DatabaseReader()
-    app.state.rate_limiter = RateLimiter(settings.rate_limit)
+    app.state.rate_limits = rate_limits or RateLimiter(settings.rate_limit)
+    app.state.colleagues = colleagues
     app.state.methods = defaultdict(set)
     for router in (*_ROUTERS, documentation()):
         app.include_router(router)

@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
-
-import structlog
-
 from engram.logs import configure_logging
-from engram.server.announcing import announcement
-from engram.server.app import create_app
-from engram.server.serving import Serving
-from engram.server.signals import on_signals
-from engram.server.sockets import listen, refuse_open_door, url_of
-from engram.services import Services
+from engram.server.sockets import listen, refuse_open_door
 from engram.settings import Settings
-
-log = structlog.get_logger(__name__)
 
 
 def serve(settings: Settings) -> None:
@@ -26,28 +14,20 @@ def serve(settings: Settings) -> None:
     where the database does not answer, before anything is served.
     """
     configure_logging(settings)
-    sockets = listen(settings)
+    listeners = listen(settings)
     try:
         if settings.database_url is None and not (settings.data_dir / "postgres").exists():
             # Where nothing was ever stored there is no key, and no need to begin.
-            refuse_open_door(sockets, settings)
-        _serve_here(settings, sockets)
+            refuse_open_door(listeners, settings)
+        # A supervisor answers nothing itself: it has no use for the app, nor for the memory that this takes.
+        if settings.workers > 1:
+            from engram.server.workers.supervisor import supervise  # noqa: PLC0415
+
+            supervise(settings, listeners)
+        else:
+            from engram.server.alone import serve_alone  # noqa: PLC0415
+
+            serve_alone(settings, listeners)
     finally:
-        for listener in sockets:
+        for listener in listeners:
             listener.close()
-
-
-def _serve_here(settings: Settings, sockets: list[socket.socket]) -> None:
-    async def announce(services: Services) -> None:
-        url = url_of(sockets[0])
-        log.info(f"Engram serves at {url}", url=url, **announcement(services))
-
-    serving = Serving(create_app(settings), sockets, announce)
-
-    async def run() -> None:
-        with on_signals(lambda: serving.stop(at_once=serving.told_to_stop)):
-            await serving.run_services()
-        log.info("stopped")
-
-    with asyncio.Runner(loop_factory=serving.config.get_loop_factory()) as runner:
-        runner.run(run())

@@ -36,91 +36,91 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def allowed(limiter: RateLimiter, key: UUID, attempts: int, rate: str | None = None) -> int:
+async def allowed(limiter: RateLimiter, key: UUID, attempts: int, rate: str | None = None) -> int:
     """How many of these attempts at the same moment are let through."""
     passed = 0
     for _ in range(attempts):
         try:
-            limiter.check(key, rate)
+            await limiter.check(key, rate)
             passed += 1
         except RateLimitedProblem:
             pass
     return passed
 
 
-def test_no_more_than_the_rate_are_let_through(clock: Clock) -> None:
-    assert allowed(RateLimiter("5/minute"), uuid4(), 20) == 5
+async def test_no_more_than_the_rate_are_let_through(clock: Clock) -> None:
+    assert await allowed(RateLimiter("5/minute"), uuid4(), 20) == 5
 
 
-def test_without_a_rate_all_are(clock: Clock) -> None:
-    assert allowed(RateLimiter(), uuid4(), 1000) == 1000
+async def test_without_a_rate_all_are(clock: Clock) -> None:
+    assert await allowed(RateLimiter(), uuid4(), 1000) == 1000
 
 
-def test_each_key_is_counted_by_itself(clock: Clock) -> None:
+async def test_each_key_is_counted_by_itself(clock: Clock) -> None:
     limiter = RateLimiter("5/minute")
     keys = [uuid4(), uuid4()]
-    assert [allowed(limiter, key, 20) for key in keys] == [5, 5]
-    assert [allowed(limiter, key, 1) for key in keys] == [0, 0]
+    assert [await allowed(limiter, key, 20) for key in keys] == [5, 5]
+    assert [await allowed(limiter, key, 1) for key in keys] == [0, 0]
 
 
-def test_the_rate_of_a_key_counts_more_than_the_setting(clock: Clock) -> None:
+async def test_the_rate_of_a_key_counts_more_than_the_setting(clock: Clock) -> None:
     limiter = RateLimiter("5/minute")
-    assert allowed(limiter, uuid4(), 20, "2/minute") == 2
-    assert allowed(limiter, uuid4(), 20, "8/hour") == 8
-    assert allowed(RateLimiter(), uuid4(), 20, "3/second") == 3
+    assert await allowed(limiter, uuid4(), 20, "2/minute") == 2
+    assert await allowed(limiter, uuid4(), 20, "8/hour") == 8
+    assert await allowed(RateLimiter(), uuid4(), 20, "3/second") == 3
 
 
-def test_the_window_slides(clock: Clock) -> None:
+async def test_the_window_slides(clock: Clock) -> None:
     """Twice the rate cannot be had around the end of a minute."""
     limiter, key = RateLimiter("60/minute"), uuid4()
     clock.now += 59
-    assert allowed(limiter, key, 100) == 60
+    assert await allowed(limiter, key, 100) == 60
     clock.now += 2
-    assert allowed(limiter, key, 100) <= 2
+    assert await allowed(limiter, key, 100) <= 2
     clock.now += 30
-    assert 25 <= allowed(limiter, key, 100) <= 35
+    assert 25 <= await allowed(limiter, key, 100) <= 35
     clock.now += 120
-    assert allowed(limiter, key, 100) == 60
+    assert await allowed(limiter, key, 100) == 60
 
 
-def test_it_says_when_to_come_back(clock: Clock) -> None:
+async def test_it_says_when_to_come_back(clock: Clock) -> None:
     limiter, key = RateLimiter("3/minute"), uuid4()
     clock.now += 20
-    assert allowed(limiter, key, 5) == 3
+    assert await allowed(limiter, key, 5) == 3
     for _ in range(10):
         with pytest.raises(RateLimitedProblem) as caught:
-            limiter.check(key, None)
+            await limiter.check(key, None)
         header = problem_response(caught.value).headers["retry-after"]
         assert header.isdigit()
         assert 1 <= int(header) <= 60
         clock.now += int(header)
-        assert allowed(limiter, key, 1) == 1, "it may again when it was told"
-        allowed(limiter, key, 5)
+        assert await allowed(limiter, key, 1) == 1, "it may again when it was told"
+        await allowed(limiter, key, 5)
 
 
-def test_a_refused_request_is_not_counted(clock: Clock) -> None:
+async def test_a_refused_request_is_not_counted(clock: Clock) -> None:
     limiter, key = RateLimiter("3/minute"), uuid4()
-    allowed(limiter, key, 1000)
+    await allowed(limiter, key, 1000)
     clock.now += 120
-    assert allowed(limiter, key, 5) == 3
+    assert await allowed(limiter, key, 5) == 3
 
 
-def test_very_many_keys_take_bounded_memory(clock: Clock) -> None:
+async def test_very_many_keys_take_bounded_memory(clock: Clock) -> None:
     limiter = RateLimiter("5/minute")
     for number in range(100_000):
-        limiter.check(UUID(int=number), None)
+        await limiter.check(UUID(int=number), None)
     assert len(limiter) <= MAX_COUNTERS
-    assert allowed(limiter, UUID(int=99_999), 10) == 4
+    assert await allowed(limiter, UUID(int=99_999), 10) == 4
 
 
-def test_counters_that_are_over_go(clock: Clock) -> None:
+async def test_counters_that_are_over_go(clock: Clock) -> None:
     limiter = RateLimiter("5/minute")
     for number in range(1000):
-        limiter.check(UUID(int=number), None)
-        limiter.check(UUID(int=number), "9/day")
+        await limiter.check(UUID(int=number), None)
+        await limiter.check(UUID(int=number), "9/day")
     clock.now += 600
     for number in range(5000, 7000):
-        limiter.check(UUID(int=number), None)
+        await limiter.check(UUID(int=number), None)
     assert len(limiter) <= 3100, "the minutes of the first thousand are over, their days and the others are not"
 
 
@@ -128,11 +128,11 @@ WRONG = ("often", "5", "5/fortnight", "0/minute", "-1/minute", "5/second; 9/minu
 
 
 @pytest.mark.parametrize("rate", WRONG)
-def test_what_is_no_rate_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, rate: str) -> None:
+async def test_what_is_no_rate_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, rate: str) -> None:
     with pytest.raises(ConfigurationProblem, match="ENGRAM_RATE_LIMIT must be"):
         RateLimiter(rate)
     with pytest.raises(ConfigurationProblem, match="of this key must be"):
-        RateLimiter().check(uuid4(), rate)
+        await RateLimiter().check(uuid4(), rate)
     with pytest.raises(ConfigurationProblem, match="ENGRAM_RATE_LIMIT must be"):
         create_app(Settings().model_copy(update={"rate_limit": rate}))
     monkeypatch.setenv("ENGRAM_RATE_LIMIT", rate)
@@ -140,9 +140,9 @@ def test_what_is_no_rate_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, rat
         Settings()
 
 
-def test_rates_may_be_written_in_words(clock: Clock) -> None:
+async def test_rates_may_be_written_in_words(clock: Clock) -> None:
     for rate in ("6/minute", "6 per minute", "6/1minute", " 6 / minutes ", "6 PER 15 MINUTES"):
-        assert allowed(RateLimiter(rate), uuid4(), 10) == 6, rate
+        assert await allowed(RateLimiter(rate), uuid4(), 10) == 6, rate
 
 
 def test_blank_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:

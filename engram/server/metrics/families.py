@@ -14,31 +14,32 @@ from engram.server.metrics.facts import DatabaseFacts
 
 
 class Scrape(Collector):
-    """Everything that one scrape says."""
+    """Everything that one scrape says, in the order of these collectors."""
 
-    def __init__(self, recorded: Collector, pool: PoolStatus, facts: DatabaseFacts, projections: Iterable[str]) -> None:
-        self._recorded = recorded
-        self._pool = pool
-        self._facts = facts
-        self._projections = list(projections)
+    def __init__(self, *collectors: Collector) -> None:
+        self._collectors = collectors
 
     def text(self) -> bytes:
         """In the text format of Prometheus, 0.0.4."""
         return generate_latest(self)
 
     def collect(self) -> Iterator[Metric]:
+        for collector in self._collectors:
+            yield from collector.collect()
+
+
+class ProcessMeasurements(Collector):
+    """What one process has recorded, and its pool."""
+
+    def __init__(self, recorded: Collector, pool: PoolStatus) -> None:
+        self._recorded = recorded
+        self._pool = pool
+
+    def collect(self) -> Iterator[Metric]:
         for family in self._recorded.collect():
             # When a series began is of use to OpenMetrics alone, and would double the text.
             family.samples = [sample for sample in family.samples if not sample.name.endswith("_created")]
             yield family
-        yield from self._of_pool()
-        yield _gauge("engram_database_up", "1 where the database answered this scrape in time.", float(self._facts.up))
-        if self._facts.up:
-            yield from self._of_projections()
-            yield from self._of_jobs()
-            yield from self._of_tables()
-
-    def _of_pool(self) -> Iterator[Metric]:
         pool = self._pool
         yield _gauge("engram_database_pool_limit", "Connections that the pool may open: ENGRAM_POOL_SIZE.", pool.limit)
         yield _labelled(
@@ -53,6 +54,21 @@ class Scrape(Collector):
             "Who waited for a connection for ENGRAM_POOL_TIMEOUT in vain.",
             value=pool.timeouts,
         )
+
+
+class DatabaseMeasurements(Collector):
+    """What only the database knows: the same for all processes on it."""
+
+    def __init__(self, facts: DatabaseFacts, projections: Iterable[str]) -> None:
+        self._facts = facts
+        self._projections = list(projections)
+
+    def collect(self) -> Iterator[Metric]:
+        yield _gauge("engram_database_up", "1 where the database answered this scrape in time.", float(self._facts.up))
+        if self._facts.up:
+            yield from self._of_projections()
+            yield from self._of_jobs()
+            yield from self._of_tables()
 
     def _of_projections(self) -> Iterator[Metric]:
         owed = dict.fromkeys(self._projections, (0.0, 0.0, 0.0)) | {

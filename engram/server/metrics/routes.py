@@ -6,6 +6,7 @@ import asyncio
 
 from fastapi import APIRouter
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.registry import Collector
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,8 +15,9 @@ from engram.http.bearer import bearer_token
 from engram.http.dependencies import ServicesDep
 from engram.http.routing import StrictRoute
 from engram.server.metrics.access import check_scrape
+from engram.server.metrics.colleagues import Colleagues, Together
 from engram.server.metrics.facts import DatabaseReader
-from engram.server.metrics.families import Scrape
+from engram.server.metrics.families import DatabaseMeasurements, ProcessMeasurements, Scrape
 from engram.telemetry.watching import Telemetry
 
 router = APIRouter(route_class=StrictRoute)
@@ -32,6 +34,11 @@ async def metrics(request: Request, services: ServicesDep) -> Response:
     reader: DatabaseReader = request.app.state.database_reader
     telemetry: Telemetry = request.app.state.telemetry
     facts = await reader.read(services)
-    scrape = Scrape(telemetry.instruments.registry, services.database.pool_status(), facts, services.projector.names)
+    measured: Collector = ProcessMeasurements(telemetry.instruments.registry, services.database.pool_status())
+    colleagues: Colleagues | None = request.app.state.colleagues
+    if colleagues is not None:
+        others = await colleagues.measurements()
+        measured = Together({**others, colleagues.number: measured.collect()})
+    scrape = Scrape(measured, DatabaseMeasurements(facts, services.projector.names))
     # A few milliseconds, which requests need not wait for.
     return Response(await asyncio.to_thread(scrape.text), media_type=CONTENT_TYPE_PLAIN_0_0_4)

@@ -1,0 +1,7 @@
+"""``python -m engram.server.workers FD``: one worker, as the supervisor starts it."""
+
+import sys
+
+from engram.server.workers.child import main
+
+sys.exit(main())
