@@ -38,7 +38,9 @@ def test_what_was_written_survives_a_kill_and_sigterm_stops_the_database_too(sta
 
 
 def test_a_signal_during_the_start_ends_it_and_leaves_no_database(start: Start, data_dir: Path) -> None:
-    before = "import threading, os, signal; threading.Timer(1, os.kill, [os.getpid(), signal.SIGTERM]).start(); "
+    # Loading the app takes a while, and a signal ends that as it ends any program.
+    before = "import threading, os, signal, engram.server.alone; "
+    before += "threading.Timer(1, os.kill, [os.getpid(), signal.SIGTERM]).start(); "
     process = start(before, data_dir=data_dir)
     assert process.end() == 0
     assert not (data_dir / "postgres" / "postmaster.pid").exists()

@@ -1,4 +1,4 @@
-"""``python -m engram.server.workers FD``: one worker, as the supervisor starts it."""
+"""``python -m engram.server.workers CHANNEL DOOR``: one worker, as the supervisor starts it."""
 
 import sys
 

@@ -12,8 +12,7 @@ REFUSED = 3
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """To be worker ``number``, on sockets that listen, which it has as these file descriptors."""
+    """To be worker ``number``, with these settings."""
 
     number: int
     settings: Settings
-    listeners: tuple[int, ...]

@@ -19,20 +19,19 @@ from engram.problems import Problem
 from engram.server.announcing import announcement
 from engram.server.app import create_app
 from engram.server.metrics.families import ProcessMeasurements
-from engram.server.serving import Serving
 from engram.server.workers.assignment import REFUSED, Assignment
 from engram.server.workers.channel import Channel, ChannelClosedError, read_first
+from engram.server.workers.receiving import ReceivingServer
 from engram.services import Services
 
 
 class Worker:
     """One process, which asks the supervisor what several processes share."""
 
-    def __init__(self, assignment: Assignment) -> None:
+    def __init__(self, assignment: Assignment, door: socket.socket) -> None:
         self._number = assignment.number
-        listeners = [socket.socket(fileno=number) for number in assignment.listeners]
         self._app = create_app(assignment.settings, rate_limits=self, colleagues=self)
-        self._serving = Serving(self._app, listeners, self._tell)
+        self._serving = ReceivingServer(self._app, door, self._tell)
         self._channel: Channel | None = None
         self.loop_factory = self._serving.config.get_loop_factory()
 
@@ -57,6 +56,8 @@ class Worker:
 
     async def check(self, key_id: UUID, rate: str | None) -> None:
         """The rate limit of a key, which counts what all processes are asked."""
+        if (rate or self._app.state.settings.rate_limit) is None:
+            return
         try:
             await self._ask("check", (key_id, rate))
         except ChannelClosedError:
@@ -98,16 +99,17 @@ class Worker:
 
 
 def main() -> int:
-    """Do what the channel says that is the file descriptor of the first argument; the exit status."""
+    """Be one worker, until told to stop; the exit status. Arguments are two file descriptors: the channel to the
+    supervisor, and what connections come through."""
     # A terminal sends these to all processes at once. When this one ends is the supervisor's to say.
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    end = socket.socket(fileno=int(sys.argv[1]))
+    end, door = (socket.socket(fileno=int(descriptor)) for descriptor in sys.argv[1:])
     try:
         assignment: Assignment = read_first(end)
     except EOFError:
         return os.EX_OK
     configure_logging(assignment.settings, worker=assignment.number)
-    worker = Worker(assignment)
+    worker = Worker(assignment, door)
     with asyncio.Runner(loop_factory=worker.loop_factory) as runner:
         return runner.run(worker.run(end))

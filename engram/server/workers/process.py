@@ -7,8 +7,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from engram.server.workers.assignment import Assignment
@@ -17,38 +16,39 @@ from engram.settings import Settings
 
 
 class WorkerProcess:
-    def __init__(self, process: asyncio.subprocess.Process, channel: Channel) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, channel: Channel, door: socket.socket) -> None:
+        """``door`` is what its connections go through."""
         self._process = process
         self._channel = channel
+        self._door = door
+        door.setblocking(False)
         self._reading = asyncio.create_task(channel.run())
 
     @classmethod
-    async def start(
-        cls, number: int, settings: Settings, listeners: Sequence[socket.socket], answer: Answer
-    ) -> WorkerProcess:
-        """A worker that listens on these sockets too. What it needs to know goes through its channel: settings hold
-        passwords, which are for no command line."""
-        ours, theirs = socket.socketpair()
-        try:
-            passed = tuple(listener.fileno() for listener in listeners)
+    async def start(cls, number: int, settings: Settings, answer: Answer) -> WorkerProcess:
+        """Worker ``number``. What it needs to know goes through its channel: settings hold passwords, which are for no
+        command line."""
+        with ExitStack() as theirs, ExitStack() as ours:
+            (channel, its_channel), (door, its_door) = socket.socketpair(), socket.socketpair()
+            for end in (its_channel, its_door):
+                theirs.enter_context(end)
+            for end in (channel, door):
+                ours.enter_context(end)
+            passed = (its_channel.fileno(), its_door.fileno())
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-P",  # no package of the folder where the server was started
                 "-m",
                 "engram.server.workers",
-                str(theirs.fileno()),
+                *map(str, passed),
                 stdin=asyncio.subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(), *passed),
+                pass_fds=passed,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
             )
-            ours.sendall(packed(Assignment(number, settings, passed)))
-            channel = await Channel.over(ours, answer)
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            theirs.close()
-        return cls(process, channel)
+            channel.sendall(packed(Assignment(number, settings)))
+            worker = cls(process, await Channel.over(channel, answer), door)
+            ours.pop_all()
+            return worker
 
     @property
     def pid(self) -> int:
@@ -58,11 +58,20 @@ class WorkerProcess:
         """The exit status, once there is one; the negative number of a signal that ended it."""
         status = await self._process.wait()
         await self._reading
+        self._door.close()
         return status
 
     async def ask(self, asked: str, given: Any = None) -> Any:
         """Raises ChannelClosedError where the process ends before it has answered."""
         return await self._channel.ask(asked, given)
+
+    def hand(self, connection: socket.socket) -> bool:
+        """Give it a connection, which the caller closes. False where it takes none now."""
+        try:
+            socket.send_fds(self._door, [b"\0"], [connection.fileno()])
+        except OSError:
+            return False
+        return True
 
     async def stop(self, *, at_once: bool) -> None:
         """Tell it to end. It may have done so already."""

@@ -16,11 +16,13 @@ from engram.db.owner import opened_by_owner, reachable
 from engram.http.rate_limits import RateLimiter
 from engram.problems import Problem, UnavailableProblem
 from engram.server.signals import on_signals
-from engram.server.sockets import url_of
+from engram.server.sockets import refuse_open_door, url_of
 from engram.server.workers.channel import ChannelClosedError
 from engram.server.workers.connections import check_connections
 from engram.server.workers.process import WorkerProcess, ending
+from engram.server.workers.reception import Reception
 from engram.settings import Settings
+from engram.tenants.authentication import Authenticator
 
 STEADY_SECONDS = 60.0
 """One that lived so long died of something new, and is followed at once."""
@@ -49,6 +51,7 @@ class Supervisor:
     def __init__(self, settings: Settings, listeners: Sequence[socket.socket]) -> None:
         self._settings = settings
         self._listeners = listeners
+        self._reception = Reception(listeners)
         self._rate_limiter = RateLimiter(settings.rate_limit)
         self._workers: dict[int, WorkerProcess] = {}
         self._serving: set[int] = set()
@@ -66,6 +69,8 @@ class Supervisor:
                 async with reachable(self._settings) as urls:
                     async with opened_by_owner(urls, self._settings) as owner:
                         await check_connections(owner, self._settings)
+                        if not await Authenticator(owner).look():
+                            refuse_open_door(self._listeners, self._settings)
                     self._main = None
                     await self._keep_all()
             except asyncio.CancelledError:
@@ -80,9 +85,7 @@ class Supervisor:
         if self._main is not None:
             self._main.cancel()
             self._main = None
-        # Who comes now is refused, and does not wait in a queue that nobody takes from.
-        for listener in self._listeners:
-            listener.close()
+        self._reception.close()
         self._tell_all(at_once=at_once)
 
     def _tell_all(self, *, at_once: bool) -> None:
@@ -109,13 +112,14 @@ class Supervisor:
         pause = 0.0
         while not self._told.is_set():
             started = time.monotonic()
-            worker = await WorkerProcess.start(number, settings, self._listeners, partial(self._answer, number))
+            worker = await WorkerProcess.start(number, settings, partial(self._answer, number))
             self._workers[number] = worker
             if self._told.is_set():
                 self._tell_all(at_once=False)
             status = await worker.ended()
             del self._workers[number]
             self._serving.discard(number)
+            self._reception.remove(worker)
             if self._told.is_set():
                 return
             refusal = self._refusals.pop(number, None)
@@ -160,6 +164,7 @@ class Supervisor:
 
     def _note_serving(self, number: int, announcement: dict[str, str]) -> None:
         self._serving.add(number)
+        self._reception.add(self._workers[number])
         if self._told.is_set():
             return
         if self._announced:
