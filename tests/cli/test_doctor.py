@@ -34,6 +34,14 @@ def test_a_migrated_database_is_well(examine: Examine, database_url: str) -> Non
     assert {"Postgres", "pgvector", "Revision", "Links"} <= set(found)
 
 
+def test_pools_of_several_workers_that_the_database_cannot_fill_are_named(examine: Examine, database_url: str) -> None:
+    fits = examine("--json", ENGRAM_DATABASE_URL=database_url, ENGRAM_WORKERS="2")
+    assert (fits.status, statuses(fits)["Workers"]) == (0, "ok")
+    many = examine("--json", ENGRAM_DATABASE_URL=database_url, ENGRAM_WORKERS="2", ENGRAM_POOL_SIZE="400")
+    assert (many.status, statuses(many)["Workers"]) == (1, "fail")
+    assert "ENGRAM_POOL_SIZE" in told(many, "Workers")
+
+
 def test_people_get_a_line_for_each_thing_and_a_summary(examine: Examine) -> None:
     outcome = examine()
     lines = outcome.stdout.splitlines()

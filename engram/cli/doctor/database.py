@@ -18,6 +18,7 @@ from engram.db.revisions import current_revision, head_revision
 from engram.embeddings.repository import EmbeddingModelRepository
 from engram.memories.pending import PendingRepository
 from engram.problems import ConfigurationProblem, Problem
+from engram.server.workers.connections import check_connections
 from engram.settings import Settings
 from engram.tenants.repository import KeyCounts, KeyRepository, PresentedKeys
 
@@ -68,6 +69,7 @@ async def examine_database(url: str, settings: Settings) -> tuple[list[Finding],
             findings += await _versions(connection, rights)
             findings += await _revision(connection, contents, rights)
             findings += _of_login(rights, named=named)
+            findings += await _workers(connection, settings)
     except Problem as problem:
         findings.append(fail("Database", problem.detail))
     except asyncpg.InsufficientPrivilegeError as error:
@@ -75,6 +77,16 @@ async def examine_database(url: str, settings: Settings) -> tuple[list[Finding],
     finally:
         await database.close()
     return findings, contents
+
+
+async def _workers(connection: AsyncConnection, settings: Settings) -> list[Finding]:
+    if settings.workers == 1:
+        return []
+    try:
+        await check_connections(connection, settings)
+    except ConfigurationProblem as problem:
+        return [fail("Workers", problem.detail)]
+    return [ok("Workers", f"{settings.workers}, and as many connections as they need")]
 
 
 def _of_login(rights: Rights, *, named: bool) -> list[Finding]:

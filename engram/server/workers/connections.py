@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from engram.db.database import Database, driver
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from engram.db.database import driver
 from engram.problems import ConfigurationProblem
 from engram.settings import Settings
 
@@ -10,17 +12,16 @@ OUTSIDE = 1
 """Connections of a process that are not of its pool: whoever does jobs hears of them through one."""
 
 
-async def check_connections(database: Database, settings: Settings) -> None:
+async def check_connections(connection: AsyncConnection, settings: Settings) -> None:
     """Raises ConfigurationProblem where the pools of all workers together could not be filled."""
-    async with database.snapshot() as connection:
-        # The second of those that are reserved came with PostgreSQL 16.
-        available = await driver(connection).fetchval(
-            """
-            SELECT sum(CASE WHEN name = 'max_connections' THEN setting::int ELSE -setting::int END)::int
-            FROM pg_settings
-            WHERE name IN ('max_connections', 'superuser_reserved_connections', 'reserved_connections')
-            """
-        )
+    # The last of these came with PostgreSQL 16.
+    available = await driver(connection).fetchval(
+        """
+        SELECT sum(CASE WHEN name = 'max_connections' THEN setting::int ELSE -setting::int END)::int
+        FROM pg_settings
+        WHERE name IN ('max_connections', 'superuser_reserved_connections', 'reserved_connections')
+        """
+    )
     needed = settings.workers * settings.pool_size + OUTSIDE
     if needed <= available:
         return

@@ -68,7 +68,8 @@ class Supervisor:
             try:
                 async with reachable(self._settings) as urls:
                     async with opened_by_owner(urls, self._settings) as owner:
-                        await check_connections(owner, self._settings)
+                        async with owner.snapshot() as connection:
+                            await check_connections(connection, self._settings)
                         if not await Authenticator(owner).look():
                             refuse_open_door(self._listeners, self._settings)
                     self._main = None
