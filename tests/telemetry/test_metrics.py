@@ -179,5 +179,6 @@ async def test_scrapes_at_once_share_one_look_at_the_database(http: httpx.AsyncC
     before = (await scrape(http)).value("engram_stage_duration_seconds_count", "database", "connection")
     await asyncio.gather(*(scrape(http) for _ in range(scrapers)))
     after = (await scrape(http)).value("engram_stage_duration_seconds_count", "database", "connection")
-    # Each asks whether there are keys. The rest, five questions, is read for all, or twice where one was slow.
-    assert after - before < 3 * scrapers
+    # Each asks whether there are keys. The rest, five questions, is read for all, or a few times where some were slow,
+    # and not by each: that would be six for each.
+    assert after - before < 5 * scrapers
