@@ -54,20 +54,32 @@ class EntityService:
     async def forget(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]
     ) -> None:
-        """Take the mentions of memories away. Their entities stay: others may name them."""
-        await self.forget_vectors(connection, scope, agent_id, memory_ids)
+        """Take the mentions of memories away. Their entities stay: others may name them. As with ``forget_vectors``
+        the caller began with ``hold_vectors``."""
+        await self.forget_vectors(connection, scope, agent_id, memory_ids, going=memory_ids)
         await EntityRepository(connection, scope).remove_mentions(agent_id, memory_ids)
 
+    async def hold_vectors(self, connection: AsyncConnection, scope: Scope, agent_id: UUID) -> None:
+        """Begin what will take away vectors of entities: right after the agent is held."""
+        await self._vectors.hold(connection, scope, agent_id)
+
     async def forget_vectors(
-        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_ids: Collection[UUID]
+        self,
+        connection: AsyncConnection,
+        scope: Scope,
+        agent_id: UUID,
+        memory_ids: Collection[UUID],
+        *,
+        going: Collection[UUID] = (),
     ) -> None:
-        """Take away the vectors of entities that were made of what these memories say.
+        """Take away the vectors of entities that were made of what these memories say; ``going`` are those that the
+        caller erases after this.
 
         Whoever changes when a memory holds or what it says, or erases it, calls this or ``forget`` in the same
-        transaction, in which the memories are locked.
+        transaction, in which the memories are locked, and which began with ``hold_vectors``.
         """
         if memory_ids:
-            await self._vectors.forget(connection, scope, agent_id, sorted(memory_ids))
+            await self._vectors.forget(connection, scope, agent_id, sorted(memory_ids), going=going)
 
     async def recount(
         self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_ids: Collection[UUID]

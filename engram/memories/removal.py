@@ -36,6 +36,7 @@ class Removal:
         In a transaction of the caller's, who holds the agent. Rows are locked in the order of their ids: two that
         delete the same memories wait for each other, and each memory is deleted by one of them.
         """
+        await self._entities.hold_vectors(connection, scope, agent_id)
         memories = MemoryRepository(connection, scope)
         standing = await memories.lock_changing(agent_id, ids)
         if not standing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -13,6 +13,9 @@ import pytest
 
 from engram.db.database import driver
 from engram.entities.vectors.service import EntityVectors
+from engram.memories.changes.schemas import MemorySet, MemoryUpdate
+from engram.memories.schemas import MemoryItem
+from engram.problems import ConflictProblem
 from engram.tenants.database import TenantDatabase
 from engram.tenants.scope import DEFAULT_SCOPE
 from tests.entities.vectors import about, delete, hide, purge, supersede, vectors
@@ -59,11 +62,42 @@ async def test_what_was_owed_to_a_memory_is_owed_to_another_where_it_goes(
     assert (await vectors(space))["kestrel", ""][0] == {kept.id}
 
 
+async def test_a_memory_that_still_tells_after_it_was_changed_has_it_made_again(space: Space) -> None:
+    sole = await about(space, "Kestrel takes the payments.")
+    later = datetime.now(UTC) + timedelta(days=300)
+    await space.services.changes.revisions.update(DEFAULT_SCOPE, sole, MemoryUpdate(valid_until=later))
+    await _made_up(space)
+    assert (await vectors(space))["kestrel", ""][0] == {sole}
+
+
+async def test_a_value_that_is_set_before_another_leaves_the_others_vectors(space: Space) -> None:
+    fields: dict[str, Any] = {"agent_id": space.agent_id, "key": "bird"}
+    latest = MemorySet(**fields, content="Kestrel takes the payments.", entities=["Kestrel"])
+    kept = await space.services.changes.setting.set(DEFAULT_SCOPE, latest)
+    before = MemorySet(**fields, content="Merlin.", valid_from=datetime.now(UTC) - timedelta(days=3))
+    await space.services.changes.setting.set(DEFAULT_SCOPE, before)
+    await _made_up(space)
+    assert (await vectors(space))["kestrel", ""][0] == {kept.id}
+
+
+async def test_changes_that_come_to_the_same_text_do_not_stop_each_other(space: Space) -> None:
+    changes = space.services.changes
+    for at in range(8):
+        first, second = [await about(space, f"Kestrel takes the payments, {at} {name}.") for name in ("a", "b")]
+        said = f"Kestrel moved, {at}."
+        ended = await asyncio.gather(
+            changes.setting.supersede(DEFAULT_SCOPE, first, MemoryItem(content=said)),
+            changes.revisions.update(DEFAULT_SCOPE, second, MemoryUpdate(content=said)),
+            return_exceptions=True,
+        )
+        assert not [one for one in ended if isinstance(one, Exception) and not isinstance(one, ConflictProblem)]
+
+
 async def test_one_that_is_written_while_the_vector_of_what_it_names_goes_has_it_made(space: Space) -> None:
     first, second = [await about(space, f"Kestrel takes the payments, {at}.") for at in range(2)]
     async with TenantDatabase(space.services.database).transaction(DEFAULT_SCOPE) as connection:
         vectors_of = EntityVectors(made=True)
-        await vectors_of.forget(connection, DEFAULT_SCOPE, UUID(space.agent_id), [UUID(first), UUID(second)])
+        await vectors_of.forget(connection, DEFAULT_SCOPE, UUID(space.agent_id), [UUID(first), UUID(second)], going=())
         # Not so many that it would be made again.
         writing = asyncio.create_task(about(space, "They say that Kestrel moved."))
         async with asyncio.timeout(60):

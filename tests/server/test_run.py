@@ -80,7 +80,7 @@ def write(url: str) -> httpx.Response:
 def is_refused(url: str) -> bool:
     try:
         httpx.get(f"{url}/health/live")
-    except httpx.TransportError:
+    except (httpx.ConnectError, httpx.ReadError, httpx.RemoteProtocolError):
         return True
     return False
 

@@ -83,10 +83,10 @@ class EntityVectorProjection:
             async with self._database.transaction(scope) as connection:
                 await self._agents.hold(connection, scope, agent_id)
                 rows = EntityVectorRepository(connection, scope, agent_id)
-                if not await rows.unchanged(dict(memory for one in telling for memory in one.memories)):
-                    continue
                 if silent:
                     await rows.hold(alone=True)
+                if not await rows.unchanged(dict(memory for one in telling for memory in one.memories)):
+                    continue
                 await rows.lock(groups)
                 if silent:
                     await rows.remove_silent(silent)

@@ -145,7 +145,8 @@ class EntityVectorRepository:
         )
 
     async def hold(self, *, alone: bool = False) -> None:
-        """Until the transaction ends none of the agent's vectors are taken away, or ``alone`` only by this one."""
+        """Until the transaction ends no server that makes vectors takes any of the agent's away, or ``alone`` only this
+        transaction does."""
         await self._driver.execute(
             f"""
             SELECT pg_advisory_xact_lock{"" if alone else "_shared"}(
@@ -180,27 +181,28 @@ class EntityVectorRepository:
         )
         return [Group(row["entity_id"], row["user_id"]) for row in rows]
 
-    async def others(self, gone: Collection[Group], memory_ids: Sequence[UUID]) -> list[UUID]:
-        """For each of these that are gone, and each that these memories name and that has no vector, another memory
-        that tells of it, where there is one; ordered by id."""
+    async def owing(self, gone: Collection[Group], memory_ids: Sequence[UUID], *, but: Collection[UUID]) -> list[UUID]:
+        """For each of these that are gone, and each that these memories name and that has no vector, a memory that
+        tells of it, where there is one ``but`` these; ordered by id."""
         ordered = sorted(gone)
         rows = await self._driver.fetch(
             f"""
-            SELECT DISTINCT other.memory_id
+            SELECT DISTINCT telling.memory_id
             FROM (
                 SELECT gone.entity_id, gone.user_id FROM unnest($4::uuid[], $5::text[]) AS gone (entity_id, user_id)
                 UNION SELECT g.entity_id, g.user_id FROM ({NAMED}) AS g WHERE {_MISSING}
             ) AS g
             CROSS JOIN LATERAL (
                 SELECT telling.memory_id FROM ({TELLING}) AS telling
-                WHERE telling.memory_id <> ALL ($3::uuid[]) ORDER BY telling.memory_id DESC LIMIT 1
-            ) AS other
-            ORDER BY other.memory_id
+                WHERE telling.memory_id <> ALL ($6::uuid[]) ORDER BY telling.memory_id DESC LIMIT 1
+            ) AS telling
+            ORDER BY telling.memory_id
             """,
             *self._of_agent,
             list(memory_ids),
             [group.entity_id for group in ordered],
             [group.user_id for group in ordered],
+            list(but),
         )
         return [row["memory_id"] for row in rows]
 

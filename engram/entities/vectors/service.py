@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -46,12 +46,24 @@ class EntityVectors:
         """``made``: whether any are. Where none are, what stands of earlier is still taken away."""
         self._made = made
 
+    async def hold(self, connection: AsyncConnection, scope: Scope, agent_id: UUID) -> None:
+        """Begin what will ``forget``: before any memory, entity or word is written or locked, so that whoever holds one
+        of these never waits for this."""
+        if self._made:
+            await EntityVectorRepository(connection, scope, agent_id).hold(alone=True)
+
     async def forget(
-        self, connection: AsyncConnection, scope: Scope, agent_id: UUID, memory_ids: Sequence[UUID]
+        self,
+        connection: AsyncConnection,
+        scope: Scope,
+        agent_id: UUID,
+        memory_ids: Sequence[UUID],
+        *,
+        going: Collection[UUID],
     ) -> None:
         """Take away what was made of memories that the caller has locked, and changes or erases: an embedding tells of
-        its text. What else tells of the same entities is owed theirs; also where one has none yet, for it may be these
-        memories that owe it."""
+        its text. What tells of the same entities is owed theirs, these memories too but for those that are ``going``,
+        or whose names are; also where there is none yet, for it may be one of them that owes it."""
         rows = EntityVectorRepository(connection, scope, agent_id)
         if not self._made:
             await rows.remove_made_of(memory_ids)
@@ -59,6 +71,6 @@ class EntityVectors:
         # Two at once might each leave it to the memory that the other erases.
         await rows.hold(alone=True)
         gone = await rows.remove_made_of(memory_ids)
-        if others := await rows.others(gone, memory_ids):
+        if telling := await rows.owing(gone, memory_ids, but=going):
             pending = PendingRepository(connection)
-            await pending.owe_anew(scope, agent_id, others, [ENTITY_VECTORS], datetime.now(UTC))
+            await pending.owe_anew(scope, agent_id, telling, [ENTITY_VECTORS], datetime.now(UTC))

@@ -120,6 +120,7 @@ class RestorationService:
         changes = ChangeRepository(connection, scope)
         successions = Successions(connection, scope, agent_id, self._edges)
         await self._writing.agents.hold(connection, scope, agent_id)
+        await self._writing.entities.hold_vectors(connection, scope, agent_id)
         # Time is taken under the locks, or something might begin later than what was there before.
         if slot is not None:
             now = await changes.lock_slot(agent_id, slot)

@@ -165,6 +165,8 @@ class RevisionService:
             if found is None:
                 return None
             await self._writing.agents.hold(connection, scope, found.agent_id)
+            if revision.found_by is not None or "valid_until" in revision.changes:
+                await self._writing.entities.hold_vectors(connection, scope, found.agent_id)
             if "valid_until" in revision.changes and found.slot_hash is not None:
                 await changes.hold_slot(found.agent_id, found.slot_hash)
             memory = (await changes.lock(found.agent_id, [id])).get(id)

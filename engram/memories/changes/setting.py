@@ -124,6 +124,7 @@ class SettingService:
                 with stage("write.store"):
                     async with self._writing.database.transaction(scope) as connection:
                         await self._writing.agents.hold(connection, scope, value.agent_id)
+                        await self._writing.entities.hold_vectors(connection, scope, value.agent_id)
                         if value.slot is not None:
                             id, created = await self._set(connection, scope, value, value.slot, prepared, postings)
                         else:

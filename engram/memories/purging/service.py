@@ -136,7 +136,7 @@ class PurgeService:
         edges = await purges.edges(agent_id, id)
         passages = await purges.passages(agent_id, id)
         terms = await purges.terms(agent_id, id)
-        await self._entities.forget_vectors(connection, scope, agent_id, [id])
+        await self._entities.forget_vectors(connection, scope, agent_id, [id], going=[id])
         erased = await purges.of_memory(agent_id, id)
         # While its row stands, with which its observations go; counted at the end, when nothing else is to be locked.
         observed = await self._entities.observe(connection, scope, agent_id, [id])

@@ -75,13 +75,16 @@ class Channel:
             self._waiting.pop(number, None)
 
     async def run(self) -> None:
-        """Until the other end is closed."""
+        """Until the other end is closed, or says what cannot be understood: it may be of another version, where the
+        package was replaced beside a running server."""
         try:
             while True:
                 (length,) = _LENGTH.unpack(await self._reader.readexactly(_LENGTH.size))
                 self._take(pickle.loads(await self._reader.readexactly(length)))  # noqa: S301  # our own process's
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
+        except Exception as error:
+            log.error("workers.not_understood", error=described(error))
         finally:
             self.close()
 
@@ -108,14 +111,15 @@ class Channel:
 
     async def _reply(self, question: _Question) -> None:
         try:
-            reply = _Reply(question.number, await self._answer(question.asked, question.given))
+            reply = packed(_Reply(question.number, await self._answer(question.asked, question.given)))
         except Problem as problem:
-            reply = _Reply(question.number, problem=problem)
+            reply = packed(_Reply(question.number, problem=problem))
         except Exception as error:
             log.warning("workers.unanswered", asked=question.asked, error=described(error))
-            reply = _Reply(question.number, problem=UnavailableProblem("Another process of the server failed."))
+            failed = UnavailableProblem("Another process of the server failed.")
+            reply = packed(_Reply(question.number, problem=failed))
         if not self._closed:
-            self._writer.write(packed(reply))
+            self._writer.write(reply)
 
 
 def packed(message: Any) -> bytes:

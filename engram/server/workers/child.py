@@ -15,7 +15,7 @@ from uuid import UUID
 from prometheus_client import Metric
 
 from engram.logs import configure_logging
-from engram.problems import Problem
+from engram.problems import Problem, UnavailableProblem
 from engram.server.announcing import announcement
 from engram.server.app import create_app
 from engram.server.metrics.families import ProcessMeasurements
@@ -24,6 +24,9 @@ from engram.server.workers.channel import Channel, ChannelClosedError, read_firs
 from engram.server.workers.receiving import ReceivingServer
 from engram.services import Services
 
+PATIENCE_SECONDS = 5.0
+"""How long the supervisor is waited for, which itself waits two seconds for measurements."""
+
 
 class Worker:
     """One process, which asks the supervisor what several processes share."""
@@ -31,7 +34,7 @@ class Worker:
     def __init__(self, assignment: Assignment, door: socket.socket) -> None:
         self._number = assignment.number
         self._app = create_app(assignment.settings, rate_limits=self, colleagues=self)
-        self._serving = ReceivingServer(self._app, door, self._tell)
+        self._serving = ReceivingServer(self._app, door, self._tell, self._leave)
         self._channel: Channel | None = None
         self.loop_factory = self._serving.config.get_loop_factory()
 
@@ -55,19 +58,24 @@ class Worker:
             await asyncio.wait([reading])
 
     async def check(self, key_id: UUID, rate: str | None) -> None:
-        """The rate limit of a key, which counts what all processes are asked."""
+        """The rate limit of a key, which counts what all processes are asked. Raises UnavailableProblem where the
+        supervisor does not answer."""
         if (rate or self._app.state.settings.rate_limit) is None:
             return
         try:
-            await self._ask("check", (key_id, rate))
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await self._ask("check", (key_id, rate))
+        except TimeoutError:
+            raise UnavailableProblem("What counts requests does not answer.", retry_after=1) from None
         except ChannelClosedError:
             return  # the server is coming to its end, and so is the key's traffic
 
     async def measurements(self) -> Mapping[int, list[Metric]]:
         """What the other processes have measured, by their numbers."""
         try:
-            found: Mapping[int, list[Metric]] = await self._ask("measurements")
-        except ChannelClosedError:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                found: Mapping[int, list[Metric]] = await self._ask("measurements")
+        except (TimeoutError, ChannelClosedError):
             return {}
         return found
 
@@ -82,12 +90,19 @@ class Worker:
         with suppress(ChannelClosedError):
             await self._ask("serving", announcement(services))
 
+    async def _leave(self) -> None:
+        with suppress(TimeoutError, ChannelClosedError):
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await self._ask("leave")
+
     async def _ask(self, asked: str, given: Any = None) -> Any:
         assert self._channel is not None
         return await self._channel.ask(asked, given)
 
     async def _answer(self, asked: str, given: Any) -> Any:
         match asked:
+            case "pulse":
+                return None
             case "stop":
                 self._serving.stop(at_once=given)
                 return None
@@ -101,9 +116,6 @@ class Worker:
 def main() -> int:
     """Be one worker, until told to stop; the exit status. Arguments are two file descriptors: the channel to the
     supervisor, and what connections come through."""
-    # A terminal sends these to all processes at once. When this one ends is the supervisor's to say.
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
     end, door = (socket.socket(fileno=int(descriptor)) for descriptor in sys.argv[1:])
     try:
         assignment: Assignment = read_first(end)

@@ -10,9 +10,13 @@ import sys
 from contextlib import ExitStack, suppress
 from typing import Any
 
+import structlog
+
 from engram.server.workers.assignment import Assignment
 from engram.server.workers.channel import Answer, Channel, ChannelClosedError, packed
 from engram.settings import Settings
+
+log = structlog.get_logger(__name__)
 
 
 class WorkerProcess:
@@ -57,7 +61,8 @@ class WorkerProcess:
     async def ended(self) -> int:
         """The exit status, once there is one; the negative number of a signal that ended it."""
         status = await self._process.wait()
-        await self._reading
+        # Not waited for: what the process started may live, and have its end of the channel.
+        self._channel.close()
         self._door.close()
         return status
 
@@ -73,10 +78,16 @@ class WorkerProcess:
             return False
         return True
 
-    async def stop(self, *, at_once: bool) -> None:
-        """Tell it to end. It may have done so already."""
-        with suppress(ChannelClosedError):
-            await self._channel.ask("stop", at_once)
+    async def stop(self, *, at_once: bool, patience: float) -> None:
+        """Tell it to end, and kill it where it has not after so many seconds. It may have ended already."""
+        try:
+            async with asyncio.timeout(patience):
+                with suppress(ChannelClosedError):
+                    await self._channel.ask("stop", at_once)
+                await self._process.wait()
+        except TimeoutError:
+            log.error("worker.killed", pid=self.pid, why=f"it did not end within {patience:g} seconds")
+            self.kill()
 
     def kill(self) -> None:
         with suppress(ProcessLookupError):

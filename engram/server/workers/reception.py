@@ -25,7 +25,8 @@ log = structlog.get_logger(__name__)
 
 
 class Reception:
-    """While there is no worker to give them to, connections wait where the system keeps them."""
+    """While there is no worker, connections wait where the system keeps them. One that was taken, and that none of the
+    workers has room for, is closed."""
 
     def __init__(self, listeners: Sequence[socket.socket]) -> None:
         self._listeners = listeners
@@ -34,7 +35,8 @@ class Reception:
         self._closed = False
 
     def add(self, worker: WorkerProcess) -> None:
-        self._workers.append(worker)
+        if worker not in self._workers:
+            self._workers.append(worker)
         self._resume()
 
     def remove(self, worker: WorkerProcess) -> None:

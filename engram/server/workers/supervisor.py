@@ -10,16 +10,16 @@ from functools import partial
 from typing import Any
 
 import structlog
-from prometheus_client import Metric
 
 from engram.db.owner import opened_by_owner, reachable
 from engram.http.rate_limits import RateLimiter
 from engram.problems import Problem, UnavailableProblem
 from engram.server.signals import on_signals
 from engram.server.sockets import refuse_open_door, url_of
-from engram.server.workers.channel import ChannelClosedError
 from engram.server.workers.connections import check_connections
+from engram.server.workers.gathering import measurements_of
 from engram.server.workers.process import WorkerProcess, ending
+from engram.server.workers.pulse import keep_in_turn
 from engram.server.workers.reception import Reception
 from engram.settings import Settings
 from engram.tenants.authentication import Authenticator
@@ -30,11 +30,11 @@ STEADY_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 30.0
 """Between the starts of one that does not live. Its server goes on with the others meanwhile."""
 
-ANSWER_SECONDS = 2.0
-"""How long a scrape waits for the measurements of a process."""
+DRAIN_SECONDS = 60.0
+"""How long one may take to end, before it is killed: requests and jobs have ten seconds each."""
 
 KILL_SECONDS = 10.0
-"""How long a process may take to end at once, before it is killed."""
+"""How long one may take to end at once."""
 
 log = structlog.get_logger(__name__)
 
@@ -55,6 +55,7 @@ class Supervisor:
         self._rate_limiter = RateLimiter(settings.rate_limit)
         self._workers: dict[int, WorkerProcess] = {}
         self._serving: set[int] = set()
+        self._in_turn: dict[int, asyncio.Task[None]] = {}
         self._refusals: dict[int, Problem] = {}
         self._announced = False
         self._told = asyncio.Event()
@@ -91,7 +92,8 @@ class Supervisor:
 
     def _tell_all(self, *, at_once: bool) -> None:
         for worker in [*self._workers.values()]:
-            task = asyncio.create_task(_stop(worker, at_once=at_once))
+            patience = KILL_SECONDS if at_once else DRAIN_SECONDS
+            task = asyncio.create_task(worker.stop(at_once=at_once, patience=patience))
             self._stopping.add(task)
             task.add_done_callback(self._stopping.discard)
 
@@ -100,6 +102,7 @@ class Supervisor:
         done, _ = await asyncio.wait(keeping, return_when=asyncio.FIRST_EXCEPTION)
         if any(task.exception() for task in done):
             self._told.set()
+            self._reception.close()
             self._tell_all(at_once=True)
             await asyncio.wait(keeping)
         for task in self._stopping:
@@ -109,34 +112,37 @@ class Supervisor:
 
     async def _keep(self, number: int) -> None:
         """Have one worker, until told to stop. Raises what keeps it from serving before all have served."""
-        settings = self._settings.model_copy(update={"worker": self._settings.worker and number == 0})
         pause = 0.0
         while not self._told.is_set():
             started = time.monotonic()
-            worker = await WorkerProcess.start(number, settings, partial(self._answer, number))
-            self._workers[number] = worker
-            if self._told.is_set():
-                self._tell_all(at_once=False)
-            status = await worker.ended()
-            del self._workers[number]
-            self._serving.discard(number)
-            self._reception.remove(worker)
+            ended = await self._have(number)
             if self._told.is_set():
                 return
             refusal = self._refusals.pop(number, None)
             if not self._announced:
-                raise refusal or UnavailableProblem(f"Worker {number} ended {ending(status)} before it could serve.")
+                raise refusal or UnavailableProblem(f"Worker {number} {ended} before it could serve.")
             lived = time.monotonic() - started
             pause = 0.0 if lived > STEADY_SECONDS else min(2 * pause + 0.5, LONGEST_PAUSE_SECONDS)
-            log.error(
-                "worker.ended",
-                worker=number,
-                pid=worker.pid,
-                how=ending(status),
-                problem=str(refusal) if refusal else None,
-                again_in_seconds=pause,
-            )
+            problem = str(refusal) if refusal else None
+            log.error("worker.ended", worker=number, how=ended, problem=problem, again_in_seconds=pause)
             await self._wait(pause)
+
+    async def _have(self, number: int) -> str:
+        """Start one, and wait for its end; how that was."""
+        settings = self._settings.model_copy(update={"worker": self._settings.worker and number == 0})
+        try:
+            worker = await WorkerProcess.start(number, settings, partial(self._answer, number))
+        except OSError as error:
+            return f"could not be started ({error.strerror or error})"
+        self._workers[number] = worker
+        if self._told.is_set():
+            self._tell_all(at_once=False)
+        try:
+            return f"(pid {worker.pid}) ended {ending(await worker.ended())}"
+        finally:
+            self._dismiss(number)
+            self._serving.discard(number)
+            del self._workers[number]
 
     async def _wait(self, seconds: float) -> None:
         try:
@@ -150,46 +156,41 @@ class Supervisor:
             case "check":
                 return await self._rate_limiter.check(*given)
             case "measurements":
-                return await self._measurements(but=number)
+                return await measurements_of({other: self._workers[other] for other in self._serving - {number}})
             case "serving":
                 return self._note_serving(number, given)
+            case "leave":
+                return self._dismiss(number)
             case "refuse":
                 self._refusals[number] = given
                 return None
         raise ValueError(asked)
 
-    async def _measurements(self, but: int) -> dict[int, list[Metric]]:
-        others = {number: self._workers[number] for number in sorted(self._serving - {but})}
-        answers = await asyncio.gather(*(_measured(worker) for worker in others.values()))
-        return {number: answer for number, answer in zip(others, answers, strict=True) if answer is not None}
-
     def _note_serving(self, number: int, announcement: dict[str, str]) -> None:
         self._serving.add(number)
-        self._reception.add(self._workers[number])
         if self._told.is_set():
             return
         if self._announced:
+            self._admit(number)
             log.info("worker.serves", worker=number, pid=self._workers[number].pid)
         elif len(self._serving) == self._settings.workers:
-            self._announced = True
-            jobs = "done by worker 0" if self._settings.worker else "left to engram worker"
-            url = url_of(self._listeners[0])
-            log.info(
-                f"Engram serves at {url}", url=url, **{**announcement, "jobs": jobs}, workers=self._settings.workers
-            )
+            self._announce(announcement)
 
+    def _admit(self, number: int) -> None:
+        """Give it connections for as long as it answers."""
+        self._in_turn[number] = asyncio.create_task(keep_in_turn(self._workers[number], self._reception))
 
-async def _stop(worker: WorkerProcess, *, at_once: bool) -> None:
-    await worker.stop(at_once=at_once)
-    if at_once:
-        await asyncio.sleep(KILL_SECONDS)
-        worker.kill()
+    def _dismiss(self, number: int) -> None:
+        """Give it no more, from this moment on."""
+        if (task := self._in_turn.pop(number, None)) is not None:
+            task.cancel()
+        self._reception.remove(self._workers[number])
 
-
-async def _measured(worker: WorkerProcess) -> list[Metric] | None:
-    try:
-        async with asyncio.timeout(ANSWER_SECONDS):
-            measured: list[Metric] = await worker.ask("measurements")
-    except (TimeoutError, ChannelClosedError, Problem):
-        return None
-    return measured
+    def _announce(self, announcement: dict[str, str]) -> None:
+        """All serve: from now on they get connections, and whoever of them ends is followed by another."""
+        self._announced = True
+        for number in self._workers:
+            self._admit(number)
+        told = announcement | {"jobs": "done by worker 0" if self._settings.worker else "left to engram worker"}
+        url = url_of(self._listeners[0])
+        log.info(f"Engram serves at {url}", url=url, **told, workers=self._settings.workers)
