@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -96,6 +97,17 @@ async def test_another_process_gives_the_same_whatever_the_run() -> None:
     assert np.array_equal(runs[0][0], np.array(here.levels))
     empty = np.empty(0, np.int64)
     nothing, dropped = await computed(empty, empty, empty, 0, tuning)
+    assert (nothing.size, dropped) == (0, 0)
+
+
+async def test_nothing_of_the_folder_where_the_server_was_started_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("engram", "numpy", "json"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('of the folder')\n")
+    monkeypatch.chdir(tmp_path)
+    empty = np.empty(0, np.int64)
+    nothing, dropped = await computed(empty, empty, empty, 0, CommunityTuning(0.01, 0.25))
     assert (nothing.size, dropped) == (0, 0)
 
 

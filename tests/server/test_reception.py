@@ -49,9 +49,12 @@ async def reception(listener: socket.socket) -> AsyncIterator[Reception]:
     open_.close()
 
 
-async def connect(listener: socket.socket, clients: int) -> list[asyncio.StreamReader]:
-    found = [await asyncio.open_connection(*listener.getsockname()) for _ in range(clients)]
-    return [reader for reader, _ in found]
+Clients = list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
+
+
+async def connect(listener: socket.socket, clients: int) -> Clients:
+    """They stay connected while this is kept."""
+    return [await asyncio.open_connection(*listener.getsockname()) for _ in range(clients)]
 
 
 async def until(*workers: Worker, taken: int) -> None:
@@ -62,18 +65,18 @@ async def until(*workers: Worker, taken: int) -> None:
 
 async def test_they_are_given_in_turn(reception: Reception, listener: socket.socket) -> None:
     workers = [added(reception, Worker()) for _ in range(3)]
-    await connect(listener, 12)
+    _clients = await connect(listener, 12)
     await until(*workers, taken=12)
     assert [worker.taken for worker in workers] == [4, 4, 4]
 
 
 async def test_they_wait_until_there_is_a_worker(reception: Reception, listener: socket.socket) -> None:
-    await connect(listener, 3)
+    _early = await connect(listener, 3)
     await asyncio.sleep(0.05)
     first = added(reception, Worker())
     await until(first, taken=3)
     reception.remove(cast(WorkerProcess, first))
-    await connect(listener, 2)
+    _late = await connect(listener, 2)
     await asyncio.sleep(0.05)
     assert first.taken == 3
     second = added(reception, Worker())
@@ -82,21 +85,22 @@ async def test_they_wait_until_there_is_a_worker(reception: Reception, listener:
 
 async def test_one_that_has_no_room_is_passed_over(reception: Reception, listener: socket.socket) -> None:
     full, free = added(reception, Worker(room=1)), added(reception, Worker())
-    await connect(listener, 6)
+    _clients = await connect(listener, 6)
     await until(full, free, taken=6)
     assert (full.taken, free.taken) == (1, 5)
 
 
-async def test_where_none_has_room_it_is_closed_and_later_ones_are_taken(
-    reception: Reception, listener: socket.socket, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "PAUSE_SECONDS", 0.05)
-    worker = added(reception, Worker(room=0))
-    (refused,) = await connect(listener, 1)
-    assert await refused.read() == b""
-    worker.room = 1
-    await connect(listener, 1)
-    await until(worker, taken=1)
+async def test_where_none_has_room_they_wait_and_none_is_lost(reception: Reception, listener: socket.socket) -> None:
+    workers = [added(reception, Worker(room=2)) for _ in range(2)]
+    clients = await connect(listener, 9)
+    await until(*workers, taken=4)
+    await asyncio.sleep(0.05)
+    assert sum(worker.taken for worker in workers) == 4
+    assert sum(reader.at_eof() for reader, _ in clients) == 4, "these workers hang up, and nobody else does"
+    workers[0].room = 5
+    await until(*workers, taken=7)
+    workers[1].room = 100
+    await until(*workers, taken=9)
 
 
 async def test_for_want_of_descriptors_they_wait(listener: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +122,7 @@ async def test_for_want_of_descriptors_they_wait(listener: socket.socket, monkey
 
     reception = Reception([cast(socket.socket, Exhausted())])
     worker = added(reception, Worker())
-    await connect(listener, 1)
+    _clients = await connect(listener, 1)
     await until(worker, taken=1)
     reception.close()
 

@@ -108,6 +108,7 @@ class _Computing:
             self._process = subprocess.Popen(  # noqa: S603  # of ourselves, with two numbers
                 [
                     sys.executable,
+                    "-P",  # no package of the folder where the server was started
                     *("-m", "engram.entities.communities.process", repr(tuning.hub_drop), repr(tuning.giant_share)),
                 ],
                 stdin=subprocess.PIPE,

@@ -19,20 +19,26 @@ AT_ONCE = 64
 """Connections taken before the supervisor looks at anything else."""
 
 PAUSE_SECONDS = 1.0
-"""How long none are taken after that failed, for want of file descriptors, say, or no worker could be given one."""
+"""How long none are taken after that failed, for want of file descriptors, say."""
+
+FULL_SECONDS = 0.005
+"""After how long a connection is offered again that no worker had room for: each holds some hundreds, and takes them in
+as fast as it can."""
 
 log = structlog.get_logger(__name__)
 
 
 class Reception:
-    """While there is no worker, connections wait where the system keeps them. One that was taken, and that none of the
-    workers has room for, is closed."""
+    """While there is no worker, or none has room for more, connections wait where the system keeps them."""
 
     def __init__(self, listeners: Sequence[socket.socket]) -> None:
         self._listeners = listeners
         self._workers: list[WorkerProcess] = []
         self._open = False
         self._closed = False
+        self._rested: asyncio.TimerHandle | None = None
+        self._held: socket.socket | None = None
+        """One that was taken, and that nobody had room for."""
 
     def add(self, worker: WorkerProcess) -> None:
         if worker not in self._workers:
@@ -49,14 +55,23 @@ class Reception:
         """Refuse who comes now: nobody waits in a queue from which nothing is taken."""
         self._closed = True
         self._pause()
+        if self._held is not None:
+            self._held.close()
         for listener in self._listeners:
             listener.close()
 
     def _resume(self) -> None:
-        if self._workers and not (self._open or self._closed):
-            self._open = True
-            for listener in self._listeners:
-                asyncio.get_running_loop().add_reader(listener, self._take, listener)
+        if self._closed or self._open or not self._workers:
+            return
+        if self._held is not None:
+            if not self._give(self._held):
+                self._rest(FULL_SECONDS)
+                return
+            self._held.close()
+            self._held = None
+        self._open = True
+        for listener in self._listeners:
+            asyncio.get_running_loop().add_reader(listener, self._take, listener)
 
     def _pause(self) -> None:
         if self._open:
@@ -71,12 +86,14 @@ class Reception:
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
-                self._rest(described(error))
+                log.warning("connections.not_taken", error=described(error))
+                self._rest(PAUSE_SECONDS)
                 return
-            with connection:
-                if not self._give(connection):
-                    self._rest("no worker takes them")
-                    return
+            if not self._give(connection):
+                self._held = connection
+                self._rest(FULL_SECONDS)
+                return
+            connection.close()
 
     def _give(self, connection: socket.socket) -> bool:
         """To the worker whose turn it is; to the next where that one has too many waiting."""
@@ -87,7 +104,8 @@ class Reception:
                 return True
         return False
 
-    def _rest(self, why: str) -> None:
-        log.warning("connections.not_taken", why=why)
+    def _rest(self, seconds: float) -> None:
         self._pause()
-        asyncio.get_running_loop().call_later(PAUSE_SECONDS, self._resume)
+        if self._rested is not None:
+            self._rested.cancel()
+        self._rested = asyncio.get_running_loop().call_later(seconds, self._resume)
