@@ -172,7 +172,7 @@ def test_without_its_supervisor_none_goes_on(start: Start, data_dir: Path) -> No
 
 
 async def test_a_rate_limit_is_of_all_together(start: Start, database_url: str, alder: Tenant) -> None:
-    process = start(database_url=database_url, workers=2, rate_limit="7/hour")
+    process = start(database_url=database_url, workers=2, rate_limit="7/year")  # of which no end comes within the test
     url, headers = process.url, bearer(alder.keys[Role.viewer])
     statuses = []
     for _ in range(30):
