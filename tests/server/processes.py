@@ -42,6 +42,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         )
         self.said: list[str] = []
         self._lines: Queue[str] = Queue()
@@ -79,6 +80,10 @@ class Process:
 
     def send(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
+
+    def interrupt_all(self) -> None:
+        """As a terminal does, to all that are still of its group."""
+        os.killpg(self._process.pid, signal.SIGINT)
 
     def end(self) -> int:
         """The exit status, once it ends by itself; nothing may have been said on stdout."""

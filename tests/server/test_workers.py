@@ -246,6 +246,15 @@ def test_a_signal_during_the_start_ends_it(start: Start, database_url: str) -> N
     assert not any(worker.is_running() for worker in workers)
 
 
+def test_what_a_terminal_sends_to_all_ends_them_in_order(start: Start, database_url: str) -> None:
+    process = start(database_url=database_url, workers=2)
+    workers = eventually(lambda: process.below)
+    process.interrupt_all()
+    assert process.end() == 0
+    assert not any("KeyboardInterrupt" in line for line in process.said)
+    assert not any(worker.is_running() for worker in workers)
+
+
 @pytest.mark.parametrize("number", ["0", "65", "two"])
 def test_numbers_that_make_no_sense_are_refused_by_name(
     number: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

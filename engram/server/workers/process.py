@@ -46,6 +46,8 @@ class WorkerProcess:
                 "engram.server.workers",
                 *map(str, passed),
                 stdin=asyncio.subprocess.DEVNULL,
+                # What a terminal sends to all at once is for the supervisor alone, which says when they end.
+                process_group=0,
                 pass_fds=passed,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
             )
